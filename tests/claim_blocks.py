@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phronesis import Item, Memory
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.engine.edits import Call
 from phronesis.engine.writer import Writer, WriteResult
 from phronesis.reasoning.laws.block_format import parse

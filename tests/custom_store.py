@@ -9,13 +9,13 @@ from unittest import mock
 from phronesis import wiring
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.engine.plugin import EngineSet, OpenPart
 from phronesis.engine.writer import WriteResult
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring import find_engines
 
 USER = LaneName("user", "alice")
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from phronesis.core.reports import ModelCall, ModelUsage
 from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit, never
-from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
-from phronesis.models.structured_client import StructuredClient
+from phronesis.models.structured_client import AnswerSchema, Completion, Constraint, Message, StructuredClient
 from phronesis.models.token_counter import ByteBound
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

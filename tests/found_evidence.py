@@ -7,7 +7,8 @@ from typing import Any
 from phronesis.core.items import Item
 from phronesis.core.results import Evidence, Match, Source
 from phronesis.core.retrieval_plan import RetrievalPlan, Store, SubPlan, SubQuery
-from phronesis.recall.deduplication import COVERED, Candidate, Part
+from phronesis.recall.fusion import Candidate, Part
+from phronesis.recall.scoring.weights import COVERED
 
 AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

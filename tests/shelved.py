@@ -5,11 +5,9 @@ from typing import Any
 
 from phronesis import Memory
 from phronesis.core.changes import Changes, Patch
-from phronesis.core.documents import DOCUMENT, SECTION, DocumentRow, ResourceRows, SectionRow
-from phronesis.core.entries import Entry
-from phronesis.core.ids import item_id
+from phronesis.core.entries import DOCUMENT, SECTION, DocumentRow, Entry, ResourceRows, SectionRow
+from phronesis.core.ids import LaneName, item_id
 from phronesis.core.items import Item, Trust
-from phronesis.core.scope import LaneName
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.engine.writer import WriteResult
 from phronesis.store.lane_view import LaneView

@@ -24,7 +24,7 @@ from phronesis.engine.plugin import Engine, OpenEngine, Page, Part, Platform
 from phronesis.index.projections import in_words
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring import find_engines
 
 VERB, KIND = "sip", "tea"
 

@@ -9,16 +9,15 @@ from unittest import mock
 from phronesis import wiring
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
-from phronesis.core.ids import item_id
+from phronesis.core.ids import LaneName, item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
-from phronesis.core.scope import LaneName
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.engine.plugin import Engine, EngineSet, OpenEngine
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring import find_engines
 
 USER = "alice"
 MATTERS: Mapping[str, tuple[str, str]] = {

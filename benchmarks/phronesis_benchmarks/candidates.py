@@ -2,7 +2,7 @@
 
 A formula in which every feature weighs 1 makes ``why`` the features themselves; and which candidates there are no
 weight decides (``recall.scoring.ranking``). So what is fitted and left out here is exactly what a search reckons with,
-before the bonuses for being recent and important (``recall.scoring.packed_features``), which no weights move.
+before the bonuses for being recent and important (``recall.scoring.lane_arrays``), which no weights move.
 """
 
 import tempfile

@@ -148,7 +148,7 @@ for _command in (
     quality_commands.lesson_map,
     quality_commands.reader,
     *(quality_commands.refit, quality_commands.ablate, quality_commands.precisionmembench, quality_commands.lessons),
-    *(quality_commands.plans, quality_commands.resources, quality_commands.session),
+    quality_commands.resources,
     *(scale, compose, reasoning, patterns),
     *(over_http, pages),
 ):

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from phronesis import Memory
+from phronesis.core.ids import make_scope
 from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan, SubQuery
-from phronesis.core.scope import make_scope
 from phronesis.errors import InputError
 from phronesis.models.embedder import Floats, HashingEmbedder
 from phronesis_benchmarks.scale import WARM, Latency

@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from phronesis.conversation.extraction.extractor import MessageExtractor
 from phronesis.conversation.extraction.memory_types import MemoryTypes, fold_key
-from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.core.proposals import Proposal
 from phronesis.core.timestamps import parse_moment
 from phronesis.core.values import normal_value, plain_relative

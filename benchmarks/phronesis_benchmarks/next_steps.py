@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from phronesis.models.reader.reader import TextClassifier
+from phronesis.models.reader import TextClassifier
 from phronesis.reasoning.claim_gate import NEXT_STEP, fold, without_quotations
 from phronesis_benchmarks.text_classifier_training import ClassifierSettings, encode_texts, fit_text_classifier
 

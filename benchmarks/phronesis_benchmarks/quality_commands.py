@@ -434,51 +434,6 @@ def lessons(data: Path, *, embedder: str, as_json: bool) -> None:
 
 
 @click.command()
-@_labelled("--data", "Labelled messages")
-@AS_JSON
-def plans(data: tuple[Path, ...], *, as_json: bool) -> None:
-    """How well messages are planned by rules.
-
-    Whether resources are needed, the time window and the intent, by file and language.
-    """
-    from phronesis_benchmarks.plans import run_plans  # noqa: PLC0415 - numpy: not for --help
-
-    with Progress() as progress:
-        report = run_plans(data, on_progress=progress)
-    show(report, as_json=as_json)
-
-
-@click.command()
-@click.option(
-    "--turns",
-    required=True,
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The turns of one conversation, as JSON lines.",
-)
-@click.option(
-    "--questions",
-    required=True,
-    metavar="FILE",
-    help="Labelled questions, asked afterwards.",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
-@_embedder("The encoder beside words.")
-@AS_JSON
-def session(turns: Path, questions: Path, *, embedder: str, as_json: bool) -> None:
-    """What the contexts of one conversation are worth.
-
-    How much of a prompt's stable part calls have in common, in both renderings; tokens per call; how many lines of
-    evidence bear on their question; and how many are shown for questions that nothing answers.
-    """
-    from phronesis_benchmarks.session import run_session  # noqa: PLC0415 - Memory and all: not for --help
-
-    with Progress() as progress:
-        report = run_session(turns, questions, embedder=embedder, on_progress=progress)
-    show(report, as_json=as_json)
-
-
-@click.command()
 @_labelled("--data", "Labelled questions")
 @click.option(
     "--documents",

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from phronesis.conversation.extraction.extractor import MessageExtractor
 from phronesis.conversation.extraction.gate import Gate
 from phronesis.conversation.extraction.memory_types import load_memory_types
-from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.errors import InputError
+from phronesis.models.reader import ENCODER, Reader, make_reader, store_reader, stored_labels, stored_weights
 from phronesis.models.reader.network import OLD, SUBJECT, WORD, Labels
-from phronesis.models.reader.reader import ENCODER, Reader, make_reader, store_reader, stored_labels, stored_weights
 from phronesis.models.reader.token_encoder import MATRICES, Image, Tokenizer, parse_weights, shipped_weights, vocabulary
 from phronesis_benchmarks import extraction
 from phronesis_benchmarks.extraction import ExtractionReport, judge, run_extraction

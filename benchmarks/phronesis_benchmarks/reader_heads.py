@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from phronesis.core.vectors import Floats
+from phronesis.models.reader import Reader
 from phronesis.models.reader.network import POINTERS, WHOSE
-from phronesis.models.reader.reader import Reader
 from phronesis_benchmarks.adam import Params, drop, minimise
 from phronesis_benchmarks.optional import import_optional
 from phronesis_benchmarks.reader_data import Augmenter, Example, Turn, encode

@@ -26,7 +26,7 @@ from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError
 from phronesis.index.tokens import tokenize
 from phronesis.models.text_features import has_han
-from phronesis.wiring.engines import read_settings
+from phronesis.wiring import read_settings
 from phronesis_benchmarks.cassette import played, read_text
 
 SHARED: Final = 0.6

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from phronesis import Memory
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.core.items import Item
 from phronesis.errors import InputError
 from phronesis.models.embedder import Embedder

@@ -23,7 +23,7 @@ from phronesis.config.model_roles import RULES
 from phronesis.errors import InputError
 from phronesis.models.structured_client import prompt
 from phronesis.models.token_counter import load_token_counter
-from phronesis.wiring.engines import read_settings
+from phronesis.wiring import read_settings
 from phronesis_benchmarks.cassette import played
 from phronesis_benchmarks.role_cases import MODELS, RUNNERS, CaseStore, Observation
 

@@ -15,7 +15,7 @@ from phronesis.config.policy_sections import SensitiveRules
 from phronesis.core.vectors import Floats
 from phronesis.engine.content_guards import Guard
 from phronesis.errors import InputError
-from phronesis.models.reader.reader import TextClassifier
+from phronesis.models.reader import TextClassifier
 from phronesis.models.text_features import language_of, normalise_text
 from phronesis_benchmarks.text_classifier_training import ClassifierSettings, encode_texts, fit_text_classifier
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from phronesis.core.timestamps import parse_moment
 from phronesis.core.vectors import Floats
-from phronesis.models.reader.reader import TextClassifier
+from phronesis.models.reader import TextClassifier
 from phronesis.models.text_features import normalise_text
-from phronesis.traits.by_rules.memory_features import CLASSES, MAX_READ, SHOWN, load_showing, read_all, with_odds
 from phronesis.traits.laws.records import MemoryInput
+from phronesis.traits.memory_features import CLASSES, MAX_READ, SHOWN, load_showing, read_all, with_odds
 from phronesis_benchmarks.text_classifier_training import ClassifierSettings, encode_texts, fit_text_classifier
 from phronesis_benchmarks.traits import load_users
 

@@ -1,4 +1,4 @@
-"""Fit a text classifier (``phronesis.models.reader.reader``) to labelled texts, over the installed reader.
+"""Fit a text classifier (``phronesis.models.reader``) to labelled texts, over the installed reader.
 
 The reader stays as it is: its token states of every text are computed once, and only the small network on top learns,
 with Adam over batches in which some states are dropped.
@@ -12,7 +12,7 @@ import numpy as np
 
 from phronesis.core.vectors import Floats
 from phronesis.errors import InputError, MissingExtra
-from phronesis.models.reader.reader import CLASSIFIER_WEIGHTS, TextClassifier, encoder_fingerprint, load_reader
+from phronesis.models.reader import CLASSIFIER_WEIGHTS, TextClassifier, encoder_fingerprint, load_reader
 from phronesis_benchmarks.adam import drop, minimise
 from phronesis_benchmarks.optional import import_optional
 

@@ -24,8 +24,9 @@ from phronesis.engine.content_guards import Guard
 from phronesis.errors import InputError
 from phronesis.models.embedder import Embedder, Floats
 from phronesis.models.embedders import Embedders
-from phronesis.traits.by_rules import Cosine, reflect
 from phronesis.traits.laws.records import MemoryInput, TraitInput
+from phronesis.traits.rule_reflection import reflect
+from phronesis.traits.similarity import Cosine
 from phronesis.traits.strategies import seen_twice
 
 SESSIONS: Final = 3

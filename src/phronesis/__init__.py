@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from phronesis.core.reports import EntityRecord, Page
     from phronesis.core.results import AddResult, CommitResult, EditResult, Evidence, SearchResult, Source
     from phronesis.errors import ClaimsRefused, PhronesisError, Violation
-    from phronesis.experience.laws.input import NEI
+    from phronesis.experience.laws.event_draft import NEI
     from phronesis.experience.laws.records import L1Event, Pattern, Principle
     from phronesis.memory import Memory
     from phronesis.reasoning.laws.item_records import LearnResult, ReasoningItem, RunRecord
@@ -35,7 +35,7 @@ _HOMES = {
     "L1Event": "phronesis.experience.laws.records",
     "LearnResult": "phronesis.reasoning.laws.item_records",
     "Memory": "phronesis.memory",
-    "NEI": "phronesis.experience.laws.input",
+    "NEI": "phronesis.experience.laws.event_draft",
     "Page": "phronesis.core.reports",
     "Pattern": "phronesis.experience.laws.records",
     "PhronesisError": "phronesis.errors",

@@ -23,7 +23,7 @@ CLOCKS_AND_CHANCE = (
 )
 REPLAYED = frozenset({"core", "engine", "conversation", "reasoning", "experience", "traits", "resources", "forgetting"})
 """The areas that prepare and apply entries."""
-ASKING_OUTSIDE = ("reasoning/catalysis/", "reasoning/external_search.py", "resources/opening.py")
+ASKING_OUTSIDE = ("reasoning/catalysis/", "reasoning/external_search.py", "resources/fetcher.py")
 """Readers of a public source, an outside index and pages: their answers are recorded as outcomes, or only read."""
 DATABASES = ("sqlalchemy", "alembic", "psycopg", "sqlite3", "pgvector")
 
@@ -103,7 +103,7 @@ def functions_take_few_parameters(module: Module) -> Iterator[str]:
         return
     for name, function, is_method in module.functions:
         if (
-            module.path.startswith(("memory/", "adapters/mem0/memory.py"))
+            module.path.startswith(("memory/", "adapters/mem0.py"))
             and "." in name
             and not name.rpartition(".")[2].startswith("_")
         ):

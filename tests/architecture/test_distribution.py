@@ -13,8 +13,8 @@ from custom_store import registered
 from found_evidence import plan
 from memory_index import InMemoryIndex
 from phronesis import Memory
+from phronesis.core.ids import make_scope
 from phronesis.core.reports import ModelCall
-from phronesis.core.scope import make_scope
 from phronesis.errors import PhronesisError
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.model_calls import StoredLedger

@@ -13,7 +13,7 @@ SPINE = tuple(
     core/changes.py core/relations.py engine/background.py engine/doctor.py engine/edits.py
     engine/erasure.py engine/erasure_plan.py engine/handler.py engine/plugin.py
     engine/entry_applier.py engine/interpreter.py engine/replay.py engine/writer.py engine/rollback.py
-    store/lane_view.py store/lane_state.py index/projections.py wiring/engines.py
+    store/lane_view.py store/lane_state.py index/projections.py wiring/__init__.py
 """.split()
 )
 ENGINES = re.compile(

@@ -14,7 +14,7 @@ def is_pure(module: str) -> bool:
     return (
         module.startswith(("phronesis.core", "phronesis.recall.scoring"))
         or ".laws" in module
-        or module in {"phronesis.recall.fusion", "phronesis.recall.deduplication", "phronesis.errors", "phronesis"}
+        or module in {"phronesis.recall.fusion", "phronesis.errors", "phronesis"}
     )
 
 

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit
 from phronesis import Memory
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.store.impressions import shown_since
 
 ASKED = "What did we decide about the seal of pump 2?"

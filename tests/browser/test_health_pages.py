@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit, served
 from custom_store import failing, open_with
-from phronesis.conversation import typed_items
+from phronesis.conversation import direct_statements
 from phronesis.core.entries import Entry
 from phronesis.engine.handler import Handler
 from phronesis.errors import EntryFailed
@@ -30,7 +30,7 @@ def test_what_failed_waits_on_the_first_page_and_is_tried_again(open_tab: Callab
     def bad(entry: Entry) -> bool:
         return broken[0] and "bad" in str(entry.payload)
 
-    refused = Handler(verb="item", apply=failing(typed_items.apply, bad))
+    refused = Handler(verb="item", apply=failing(direct_statements.apply, bad))
     with open_with(f"sqlite:///{tmp_path / 'memory.db'}", [refused]) as memory, served(memory) as address:
         with pytest.raises(EntryFailed):
             memory.add("A bad day for the press.", kind="fact", user_id="lin")

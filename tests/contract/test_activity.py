@@ -10,10 +10,10 @@ from custom_store import open_with
 from phronesis import Memory
 from phronesis.conversation import handlers as conversation
 from phronesis.conversation.extraction.extractor import LocalExtractor
-from phronesis.core.activity import UNRECOGNISED, UnlearnedText
+from phronesis.core.context import UNRECOGNISED, UnlearnedText
 from phronesis.core.proposals import DUPLICATE
 from phronesis.errors import InputError, NotFound
-from phronesis.recall import refusals
+from phronesis.recall import browse
 from phronesis.store import activity_log
 from phronesis.store.activity_log import RequestRow, user_number
 from phronesis.store.schema import composed_contexts, metadata
@@ -238,10 +238,10 @@ def test_what_was_not_learned_is_told_with_its_rule(memory: Memory) -> None:
 def test_what_was_not_learned_is_paged_and_its_search_bounded(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(7):
         memory.commit_turn("s", turn(("user", f"Hm {n}"), ("assistant", "Well.")), user_id="lin")
-    monkeypatch.setattr(refusals, "BATCH", 3)
+    monkeypatch.setattr(browse, "BATCH", 3)
     everything = list(memory.admin.unlearned(user_id="lin"))
     assert len(everything) == 14
-    monkeypatch.setattr(refusals, "SCANNED", 3)
+    monkeypatch.setattr(browse, "SCANNED", 3)
     pages: list[UnlearnedText] = []
     cursor = None
     while True:

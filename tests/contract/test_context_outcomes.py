@@ -9,7 +9,7 @@ import pytest
 
 from phronesis import Memory
 from phronesis.core.context import ContextPackage
-from phronesis.core.context_outcomes import ItemUse
+from phronesis.core.relations import ItemUse
 from phronesis.errors import InputError, NotFound
 from phronesis.uuid7 import new_id
 from set_clock import Clock

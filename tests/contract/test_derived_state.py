@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from phronesis.core.changes import Changes, Delta, ResolvedChanges
 from phronesis.core.entries import ConversationRows, MessageRow, RefRow, SessionRow, ToolCallRow, TurnRow
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item, Trust
 from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention
-from phronesis.core.scope import LaneName
 from phronesis.core.serialization import round_stored
 from phronesis.core.timestamps import from_micros
 from phronesis.store import conversations, documents, relations

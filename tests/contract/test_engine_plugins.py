@@ -16,7 +16,7 @@ from phronesis.interfaces.web.mounting import mount
 from phronesis.memory import Memory
 from phronesis.store.items import read_where
 from phronesis.store.lanes import find_lane
-from phronesis.wiring.engines import find_engines
+from phronesis.wiring import find_engines
 from toy_engine import KIND, VERB, installed, without
 
 PLAIN = {"embedder": "none"}

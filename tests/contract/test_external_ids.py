@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.core.scope import make_scope
+from phronesis.core.ids import make_scope
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import Conflict, InputError, NotFound
 from phronesis.recall.as_of import NamedItems

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
+from phronesis.core.ids import LaneName
 from phronesis.core.items import TIME_FIELDS, Item, Trust
-from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros
 from phronesis.errors import InputError
 from phronesis.store.database import Database, connect

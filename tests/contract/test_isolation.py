@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
+from phronesis.core.ids import make_scope
 from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan, SubQuery
-from phronesis.core.scope import make_scope
 from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.reference import GROUPS
 from plain_mind import install

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from custom_store import failing, open_with, write
-from phronesis.conversation import handlers, typed_items
+from phronesis.conversation import direct_statements, handlers
 from phronesis.core.entries import Entry
 from phronesis.engine.handler import Handler
 from phronesis.errors import EntryFailed
@@ -33,7 +33,7 @@ def test_failing_retrying_and_deriving_anew(database_url: str) -> None:
         return broken[0] and "bad" in str(entry.payload)
 
     blind = Handler(verb="turn", apply=failing(handlers.apply, bad), prepare=lambda _bench, _entry: [])
-    refused = Handler(verb="item", apply=failing(typed_items.apply, bad))
+    refused = Handler(verb="item", apply=failing(direct_statements.apply, bad))
     with open_with(database_url, [blind, refused]) as memory:
         filled(memory)
         with pytest.raises(EntryFailed) as told:

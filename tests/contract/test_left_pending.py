@@ -9,13 +9,13 @@ import sqlalchemy as sa
 
 from custom_store import open_with, write
 from phronesis import Memory
-from phronesis.conversation import typed_items
+from phronesis.conversation import direct_statements
 from phronesis.engine.handler import Handler
 from phronesis.engine.interpreter import Interpreter
 from phronesis.errors import HandlerMissing, IntegrityError, StorageBusy, StorageError
 from phronesis.store.schema import blobs
 
-NOVEL = Handler(verb="novel", apply=typed_items.apply)
+NOVEL = Handler(verb="novel", apply=direct_statements.apply)
 LONG = "tea is hot " * 20_000
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.errors import NotFound
 from phronesis.log.payloads import check_chain, iterate, load_entry
 from phronesis.log.recorder import BLOB_BYTES, NewEntry, Recorder

@@ -8,8 +8,8 @@ import pytest
 
 from minute_clock import Clock
 from phronesis import Memory
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
-from phronesis.core.scope import LaneName
 from phronesis.errors import Conflict, InputError, NotFound
 from phronesis.store.log import read_outcomes
 

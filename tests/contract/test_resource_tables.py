@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from custom_store import registered
 from phronesis import Memory
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
-from phronesis.core.scope import LaneName
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.conversations import documents_at, sections_of
 from phronesis.store.database import Unit

@@ -9,8 +9,8 @@ import pytest
 from custom_store import registered
 from phronesis import Memory
 from phronesis.core.evidence_pack import EvidencePack
+from phronesis.core.ids import make_scope
 from phronesis.core.retrieval_plan import MODES, Mode, RetrievalPlan, SubPlan, SubQuery, TimeWindow
-from phronesis.core.scope import make_scope
 from phronesis.errors import InputError
 from scenarios.engines import Clock
 from shelved import HANDLERS, shelve

@@ -11,9 +11,9 @@ from custom_store import open_with
 from phronesis import Memory
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.core.results import Check
-from phronesis.core.scope import LaneName
 from phronesis.engine import erasure_plan, replay
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.errors import Conflict, EntryFailed, NotFound

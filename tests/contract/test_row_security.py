@@ -11,7 +11,7 @@ from psycopg import sql
 from claim_blocks import COPPER, block
 from custom_store import registered
 from memory_index import InMemoryIndex
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.errors import StorageError
 from phronesis.store import schema
 from phronesis.store.activity_log import RequestRow

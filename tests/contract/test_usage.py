@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from phronesis import Memory
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.errors import InputError
 from phronesis.store.impressions import shown_since
 from phronesis.store.retention import WRITTEN_AFTER

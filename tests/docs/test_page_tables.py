@@ -13,13 +13,12 @@ from phronesis.core.retrieval_plan import RetrievalPlan
 from phronesis.experience.sources.port import SOURCES
 from phronesis.forgetting.policy_section import ForgettingRules
 from phronesis.interfaces.cli.commands import cli, every_command
-from phronesis.interfaces.reference import PAGES
-from phronesis.interfaces.reference.__main__ import write_pages
+from phronesis.interfaces.reference import PAGES, write_pages
 from phronesis.reasoning.claim_gate import RULES, gate
 from phronesis.reasoning.laws.block_format import parse
 from phronesis.reasoning.laws.records import MEMBERS
 from phronesis.traits.policy_section import TraitPolicy, TraitRules
-from phronesis.wiring.engines import find_engines, read_settings
+from phronesis.wiring import find_engines, read_settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 THREE_CELLS = r"^\| `(\w+)` \| [^|]+ \| [^|]+ \|$"

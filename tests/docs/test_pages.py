@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from model_server import ModelServer
-from phronesis.interfaces.cli.exit_codes import run
+from phronesis.interfaces.cli.dispatch import run
 from pug_server import Pug
 from shown_commands import shown_commands, unknown_words
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.wiring.engines import read_settings
+from phronesis.wiring import read_settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 NAMES = ("how-to/policies.md", "zh/policies.md")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from phronesis import Memory
-from phronesis.interfaces.cli.exit_codes import run
+from phronesis.interfaces.cli.dispatch import run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "tasks.md").read_text("utf-8")
 TASKS = re.findall(r"^\| ([^|]+) \| `phronesis ([^`]+)`", PAGE, re.MULTILINE)

@@ -13,7 +13,7 @@ import pytest
 
 from mcp_talk import Talk
 from phronesis import Memory
-from phronesis.interfaces.cli.exit_codes import run
+from phronesis.interfaces.cli.dispatch import run
 from phronesis.interfaces.mcp import Callers, Options, make_mcp
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 
 from phronesis import __version__
+from phronesis.interfaces.hosts import HOSTS, NAME, Caller
 from phronesis.interfaces.hosts.config_files import JsonFile
-from phronesis.interfaces.hosts.host_table import HOSTS, NAME, Caller
 from phronesis.interfaces.mcp.tools import VERBS
 
 ROOT = Path(__file__).parents[2]

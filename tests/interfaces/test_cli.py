@@ -11,9 +11,9 @@ import pytest
 
 from phronesis import Memory, __version__
 from phronesis.core.ids import short_id
-from phronesis.interfaces.cli.commands import FORMER, SECTIONS, cli, every_command, find_command, lines_of
-from phronesis.interfaces.cli.examples import EXAMPLES
-from phronesis.interfaces.cli.exit_codes import run
+from phronesis.interfaces.cli.command_tree import EXAMPLES, FORMER, SECTIONS
+from phronesis.interfaces.cli.commands import cli, every_command, find_command, lines_of
+from phronesis.interfaces.cli.dispatch import run
 
 NOBODY = "00000000-0000-5000-8000-000000000000"
 
@@ -38,7 +38,7 @@ def test_every_command_has_help(call: Any) -> None:
         assert all(parameter.help for parameter in command.params if isinstance(parameter, click.Option)), path
         assert "\n\n" in str(command.help), "it needs a paragraph below its first sentence"
         if not isinstance(command, click.Group):
-            assert lines_of(" ".join(path)), "it needs an example in phronesis.interfaces.cli.examples"
+            assert lines_of(" ".join(path)), "it needs an example in phronesis.interfaces.cli.command_tree"
             assert all(f"    {line}\n" in shown.out for line in lines_of(" ".join(path))), path
 
 

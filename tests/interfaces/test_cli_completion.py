@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from phronesis.interfaces.cli.commands import COMPLETED
-from phronesis.interfaces.cli.exit_codes import run
+from phronesis.interfaces.cli.dispatch import run
 
 
 def test_it_prints_a_script_that_asks_this_command(call: Any) -> None:

@@ -61,7 +61,7 @@ def test_a_full_disk_is_one_line() -> None:
 
 def test_help_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from phronesis.interfaces.cli.exit_codes import run; run(['--help']);"
+        "import sys; from phronesis.interfaces.cli.dispatch import run; run(['--help']);"
         f"print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
@@ -85,7 +85,7 @@ def test_a_call_loads_the_engines_that_it_needs(
     sqlite_url: str, calls: list[tuple[str, ...]], rooms: tuple[str, ...], packages: tuple[str, ...]
 ) -> None:
     code = (
-        "import sys; from phronesis.interfaces.cli.exit_codes import run;"
+        "import sys; from phronesis.interfaces.cli.dispatch import run;"
         f"[run([*one, '--user', 'u', '--url', {sqlite_url!r}]) for one in {calls!r}];"
         "print(*sys.modules, file=sys.stderr)"
     )
@@ -104,7 +104,7 @@ def test_a_call_loads_the_engines_that_it_needs(
 def test_demo_fails_when_a_check_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from phronesis.interfaces.cli.exit_codes import run  # noqa: PLC0415
+    from phronesis.interfaces.cli.dispatch import run  # noqa: PLC0415
 
     monkeypatch.setenv("PHRONESIS_EMBEDDER", "none")
     monkeypatch.setattr(story, "QUESTIONS", (story.Question("What can Tom not eat?", story.TOM, "walnuts"),))

@@ -10,7 +10,7 @@ import pytest
 import model_server as servers
 import scripted_lessons as lessons
 from model_server import ModelServer, status
-from phronesis.models.reader.reader import READER_VERSION
+from phronesis.models.reader import READER_VERSION
 from phronesis.reasoning.catalysis.pubchem import Pace
 from pug_server import Pug
 

@@ -11,8 +11,8 @@ import pytest
 
 from model_server import ModelServer, status
 from phronesis import Memory
-from phronesis.traits.by_rules import RULES_VERSION
 from phronesis.traits.laws.records import Trait
+from phronesis.traits.rule_reflection import RULES_VERSION
 from scripted_reflections import Script, policy
 
 SAID = "I ran along the river on Monday morning."

@@ -19,8 +19,7 @@ from loopback_server import served_api
 from phronesis import AsyncClient, Client, Memory
 from phronesis.client import RemoteVerbs
 from phronesis.client.exchange import Exchanges, advance, error_of
-from phronesis.client.requests import Call, Request
-from phronesis.client.routes import BODY, ROUTES
+from phronesis.client.requests import BODY, ROUTES, Call, Request
 from phronesis.config.server import Serving
 from phronesis.core.items import Item
 from phronesis.errors import (

@@ -22,12 +22,11 @@ import pytest
 from phronesis import Memory
 from phronesis.config.locations import daemon_enabled, login_name, runtime_folder, store_name
 from phronesis.errors import DaemonMismatch
-from phronesis.interfaces.cli import attached as attached_commands
-from phronesis.interfaces.cli import exit_codes
-from phronesis.interfaces.cli.attached import run_for_client, run_in_daemon
-from phronesis.interfaces.daemon import endpoint, server
+from phronesis.interfaces import daemon_endpoint, daemon_server
+from phronesis.interfaces.cli import dispatch
+from phronesis.interfaces.cli.dispatch import run_for_client, run_in_daemon
 
-pytestmark = pytest.mark.skipif(not endpoint.UNIX, reason="there are no Unix sockets")
+pytestmark = pytest.mark.skipif(not daemon_endpoint.UNIX, reason="there are no Unix sockets")
 
 
 @pytest.fixture
@@ -154,25 +153,25 @@ def test_without_a_daemon_processes_work_alone(url: str) -> None:
 
 
 @pytest.fixture
-def running(url: str) -> Iterator[server.Daemon]:
+def running(url: str) -> Iterator[daemon_server.Daemon]:
     """A daemon in a thread of this process; it ends when it was idle for two seconds."""
     store = store_name(url, None, None)
-    endpoint.make_folder()
-    daemon = server.Daemon(store, lambda: Memory.open(url), run_for_client, idle_seconds=2)
+    daemon_endpoint.make_folder()
+    daemon = daemon_server.Daemon(store, lambda: Memory.open(url), run_for_client, idle_seconds=2)
     thread = threading.Thread(target=anyio.run, args=(daemon.run_unsignalled,))
     thread.start()
-    while (probe := endpoint.connect(store, {"service": "status"})) is None:
+    while (probe := daemon_endpoint.connect(store, {"service": "status"})) is None:
         time.sleep(0.01)
     probe.close()
     yield daemon
     thread.join(20)
     assert not thread.is_alive()
-    assert not endpoint.socket_path(store).exists()
+    assert not daemon_endpoint.socket_path(store).exists()
 
 
 @pytest.mark.usefixtures("running")
 def test_a_daemon_answers_hooks_one_after_another_and_ends_when_it_is_idle(url: str) -> None:
-    connection = endpoint.connect(store_name(url, None, None), {"service": "hook"})
+    connection = daemon_endpoint.connect(store_name(url, None, None), {"service": "hook"})
     assert connection is not None
     prompt = {"event": "prompt", "user_id": "lin", "payload": {"session_id": "s", "prompt": "I live in Kiel."}}
     for message, answer in ((prompt, {}), ({"event": "lunch"}, "error")):
@@ -197,7 +196,9 @@ def test_a_command_runs_in_the_daemon_as_in_a_process_of_its_own(
         ["list", "--lunch"],
         ["add", "-", "--user", "lin"],
     ]
-    open_one = endpoint.connect(store_name(url, None, None), {"service": "hook"})  # no command finds the daemon idle
+    open_one = daemon_endpoint.connect(
+        store_name(url, None, None), {"service": "hook"}
+    )  # no command finds the daemon idle
     assert open_one is not None
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"I live in Kiel.")))
     assert run_in_daemon(["add", "-", "--user", "lin", "--url", url]) == 0
@@ -211,15 +212,15 @@ def test_a_command_runs_in_the_daemon_as_in_a_process_of_its_own(
         assert (attached, shown.out, shown.err) == (alone.returncode, alone.stdout, alone.stderr), words
     assert run_in_daemon(["search", "--url"]) is None
     assert run_in_daemon(["doctor", "--url", url]) is None
-    monkeypatch.setattr(attached_commands, "BUSY_SECONDS", 0.01)
-    with attached_commands._ONE_AT_A_TIME:
+    monkeypatch.setattr(dispatch, "BUSY_SECONDS", 0.01)
+    with dispatch._ONE_AT_A_TIME:
         assert run_in_daemon(["list", "--url", url]) is None
     for error, code in ((KeyboardInterrupt(), 130), (BrokenPipeError(), 1)):
         with monkeypatch.context() as patch:
             patch.setattr("click.echo", Mock(side_effect=error))
-            assert exit_codes.run(["list", "--url", url]) == code
+            assert dispatch.run(["list", "--url", url]) == code
     assert run_in_daemon(["add", "--messages", "m.json", "--url", url]) is None
-    monkeypatch.setattr(endpoint, "__version__", "9.9")
+    monkeypatch.setattr(daemon_endpoint, "__version__", "9.9")
     assert run_in_daemon(["list", "--url", url]) is None
     assert "this command opens the store itself" in capsys.readouterr().err
     open_one.close()
@@ -229,13 +230,13 @@ def test_a_command_runs_in_the_daemon_as_in_a_process_of_its_own(
 def test_another_version_is_refused_with_the_remedy(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store = store_name(url, None, None)
     with pytest.raises(DaemonMismatch, match="tools: 'lunch' is no tool"):
-        endpoint.connect(store, {"service": "mcp", "options": {"tools": ["lunch"]}})
+        daemon_endpoint.connect(store, {"service": "mcp", "options": {"tools": ["lunch"]}})
     with pytest.raises(DaemonMismatch, match="user_id must not be empty"):
-        endpoint.connect(store, {"service": "mcp", "options": {"user_id": ""}})
-    monkeypatch.setattr(endpoint, "__version__", "9.9")
+        daemon_endpoint.connect(store, {"service": "mcp", "options": {"user_id": ""}})
+    monkeypatch.setattr(daemon_endpoint, "__version__", "9.9")
     with pytest.raises(DaemonMismatch, match=r"this is 9\.9: stop it with 'phronesis daemon stop'"):
-        endpoint.connect(store, {"service": "hook"})
-    stopped = endpoint.connect(store, {"service": "stop"})
+        daemon_endpoint.connect(store, {"service": "hook"})
+    stopped = daemon_endpoint.connect(store, {"service": "stop"})
     assert stopped is not None
     stopped.close()
 
@@ -245,29 +246,29 @@ def test_a_socket_of_somebody_else_is_not_used(url: str, monkeypatch: pytest.Mon
     runtime_folder().mkdir()
     monkeypatch.setattr(os, "getuid", lambda: -1)
     with pytest.raises(DaemonMismatch, match="belongs to another user; set XDG_RUNTIME_DIR"):
-        endpoint.connect(store, {"service": "hook"})
+        daemon_endpoint.connect(store, {"service": "hook"})
 
 
 def test_without_a_folder_for_sockets_or_an_answer_processes_work_alone(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = store_name(url, None, None)
-    monkeypatch.setattr(endpoint, "ANSWER_SECONDS", 0.01)
+    monkeypatch.setattr(daemon_endpoint, "ANSWER_SECONDS", 0.01)
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(endpoint.make_folder() / f"{store.key}.sock"))
+    listener.bind(str(daemon_endpoint.make_folder() / f"{store.key}.sock"))
     listener.listen()
     with listener, pytest.raises(DaemonMismatch, match="does not answer: end its process"):
-        endpoint.connect(store, {"service": "hook"})
+        daemon_endpoint.connect(store, {"service": "hook"})
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "file"))
-    assert endpoint.connect(store, {"service": "hook"}, start_seconds=1) is None
+    assert daemon_endpoint.connect(store, {"service": "hook"}, start_seconds=1) is None
 
 
 @pytest.mark.usefixtures("running")
 def test_a_command_that_finds_the_daemon_busy_still_has_its_input(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attached_commands, "BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(dispatch, "BUSY_SECONDS", 0.01)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("我住在基尔".encode()), encoding="utf-8"))
-    with attached_commands._ONE_AT_A_TIME:
+    with dispatch._ONE_AT_A_TIME:
         assert run_in_daemon(["add", "-", "--url", url]) is None
     assert sys.stdin.read() == "我住在基尔"
 
@@ -275,18 +276,18 @@ def test_a_command_that_finds_the_daemon_busy_still_has_its_input(url: str, monk
 def test_without_the_sdk_the_daemon_names_its_extra(
     url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(endpoint, "find_spec", lambda _name: None)
+    monkeypatch.setattr(daemon_endpoint, "find_spec", lambda _name: None)
     for verb in ("start", "run"):
-        assert exit_codes.run(["daemon", verb, "--url", url]) == 1
+        assert dispatch.run(["daemon", verb, "--url", url]) == 1
         assert "phronesis[mcp]" in capsys.readouterr().err
     assert not list(Path(os.environ["XDG_RUNTIME_DIR"]).rglob("*.log"))  # none was launched
 
 
 def test_a_store_has_one_daemon(url: str) -> None:
     store = store_name(url, None, None)
-    with server.sole_daemon(store) as sole:
+    with daemon_server.sole_daemon(store) as sole:
         assert sole
-        assert not server.run_daemon(store, lambda: Memory.open(url), run_for_client)
+        assert not daemon_server.run_daemon(store, lambda: Memory.open(url), run_for_client)
 
 
 def test_a_store_has_one_name_however_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from host_drivers import IGNORED, call_tool, opened_host
 from phronesis import Memory
-from phronesis.interfaces.cli.exit_codes import run
-from phronesis.interfaces.hosts.host_table import HOSTS
+from phronesis.interfaces.cli.dispatch import run
+from phronesis.interfaces.hosts import HOSTS
 from served import serving
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from phronesis.errors import InputError
-from phronesis.interfaces.cli.exit_codes import run
+from phronesis.interfaces.cli.agents import NAMES
+from phronesis.interfaces.cli.dispatch import run
+from phronesis.interfaces.hosts import HOSTS, Caller, find_problem, is_our_hook
 from phronesis.interfaces.hosts.config_files import Change, InstallRecord, JsonFile, TomlFile, changes
-from phronesis.interfaces.hosts.host_table import HOSTS, Caller, find_problem, is_our_hook
 
 OWN = """{
     // the user's own
@@ -50,6 +51,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def tree(home: Path) -> dict[str, bytes | None]:
     """Return the bytes of all files under a home folder, and None for folders."""
     return {str(path.relative_to(home)): None if path.is_dir() else path.read_bytes() for path in home.rglob("*")}
+
+
+def test_the_command_line_offers_every_host() -> None:
+    assert tuple(HOSTS) == NAMES
 
 
 @pytest.mark.parametrize("host", HOSTS)

@@ -15,8 +15,7 @@ from growth import assert_linear, repeated
 from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.errors import InputError, TooLarge
-from phronesis.interfaces.http.middleware import check_extent
-from phronesis.interfaces.http.observability import Watch
+from phronesis.interfaces.http.middleware import Watch, check_extent
 from phronesis.interfaces.server_process import make_server_app
 
 PLACE = "http://127.0.0.1:8765"

@@ -251,7 +251,7 @@ def test_without_the_sdk_the_extra_is_named() -> None:
     program = """
 import sys
 sys.modules |= dict.fromkeys(("anyio", "mcp", "mcp.server"))
-from phronesis.interfaces.cli.exit_codes import run
+from phronesis.interfaces.cli.dispatch import run
 sys.exit(run(["mcp", "--url", "sqlite://"]))
 """
     told = subprocess.run([sys.executable, "-c", program], input="", capture_output=True, text=True, check=False)

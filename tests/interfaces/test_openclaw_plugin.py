@@ -13,8 +13,8 @@ from loopback_server import served_api
 from node_runtime import find_node
 from phronesis import Memory, __version__
 from phronesis.config.server import Serving
-from phronesis.core.private_spans import OFF_RECORD
-from phronesis.interfaces.hosts.host_table import HOSTS, NAME, Caller, find_problem
+from phronesis.core.data_delimiters import OFF_RECORD
+from phronesis.interfaces.hosts import HOSTS, NAME, Caller, find_problem
 from phronesis.interfaces.http.app import make_app
 
 ROOT = Path(__file__).parents[2]

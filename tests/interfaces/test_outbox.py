@@ -17,7 +17,7 @@ import pytest
 
 from loopback_server import served_api
 from phronesis import AsyncClient, Client, Memory
-from phronesis.client.outbox import Delivery
+from phronesis.client.exchange import Delivery
 from phronesis.config.server import Serving
 from phronesis.errors import (
     Conflict,
@@ -374,7 +374,7 @@ def test_a_sender_that_died_loses_its_turn(
         assert outbox.take("a process that died") is not None
         assert client.flush() == Delivery(waiting=1)
         later = time.time() + outbox._turn
-        monkeypatch.setattr("phronesis.client.outbox.time.time", lambda: later)
+        monkeypatch.setattr("phronesis.client.exchange.time.time", lambda: later)
         assert client.flush().sent == 1
 
 

@@ -24,7 +24,7 @@ from mcp_talk import Talk
 from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.core.api_keys import Role
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.errors import Forbidden, InputError, NotFound
 from phronesis.interfaces.authentication import Authenticator
 from phronesis.interfaces.server_process import make_server_app

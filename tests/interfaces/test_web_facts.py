@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from phronesis.core.items import Item
-from phronesis.interfaces.web.pages.person_facts import corrected, group_facts, key_text
-from phronesis.interfaces.web.words import words_of
+from phronesis.interfaces.web.pages.people import corrected, group_facts, key_text
+from phronesis.interfaces.web.session import words_of
 
 EN = words_of("en")
 

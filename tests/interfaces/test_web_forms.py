@@ -11,7 +11,7 @@ from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.core.items import Item
 from phronesis.interfaces.server_process import make_server_app
-from phronesis.interfaces.web.notices import MAX_UNDONE, Notice
+from phronesis.interfaces.web.session import MAX_UNDONE, Notice
 
 NOBODY = "01900000-0000-7000-8000-000000000000"
 BROWSER = {"Accept": "text/html", "Accept-Language": "en"}
@@ -97,7 +97,7 @@ def test_a_memory_is_added(
 
 
 def test_a_list_is_exported_page_by_page(memory: Memory, browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phronesis.interfaces.web.pages.item_export.PAGE", 2)
+    monkeypatch.setattr("phronesis.interfaces.web.pages.memories.EXPORTED", 2)
     for n in range(5):
         memory.add(f"Tank {n} holds acid.", kind="fact")
     lines = browser.get("/memories/export").text.splitlines()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from phronesis.interfaces.web.section_text import section_html
+from phronesis.interfaces.web.pages.resources import section_html
 
 LINK = '<a href="https://example.org" rel="noreferrer noopener nofollow external">page</a>'
 

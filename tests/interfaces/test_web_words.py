@@ -12,10 +12,10 @@ import phronesis
 from phronesis.conversation.extraction.memory_types import load_memory_types
 from phronesis.interfaces import web
 from phronesis.interfaces.cli.commands import find_command
-from phronesis.interfaces.web.words import LANGUAGES, words_of
-from phronesis.recall.deduplication import JUDGED
+from phronesis.interfaces.web.session import LANGUAGES, words_of
+from phronesis.recall.fusion import JUDGED
 from phronesis.recall.hits import CROWDED
-from phronesis.recall.scoring.packed_features import BONUSES
+from phronesis.recall.scoring.lane_arrays import BONUSES
 from phronesis.recall.scoring.ranking import FEATURES, FURTHER
 
 PACKAGE = Path(str(files(phronesis)))

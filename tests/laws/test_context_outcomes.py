@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis import Memory
-from phronesis.core.context_outcomes import CONTEXT_ID, CONTEXT_OUTCOME, OUTCOMES, ItemUse, uses_of
-from phronesis.core.relations import Edge
-from phronesis.experience.laws.feedback_weights import HUMAN_WEIGHT, FeedbackWeights, usefulness
+from phronesis.core.relations import CONTEXT_ID, CONTEXT_OUTCOME, OUTCOMES, Edge, ItemUse, uses_of
+from phronesis.experience.laws.evidence_fold import HUMAN_WEIGHT, FeedbackWeights, usefulness
 from set_clock import Clock
 
 counts = st.integers(0, 500)

@@ -9,18 +9,20 @@ from hypothesis import strategies as st
 
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.experience.laws.evidence_fold import STANDINGS, borne, members_of, sides, success_rate
-from phronesis.experience.laws.feedback_weights import (
+from phronesis.experience.laws.evidence_fold import (
+    STANDINGS,
     FeedbackWeights,
-    ImpliedPairs,
+    borne,
     confidence_after_feedback,
     echoes,
     heard,
-    link_events,
+    members_of,
     origin_of,
-    separate_parts,
+    sides,
+    success_rate,
     usefulness,
 )
+from phronesis.experience.laws.neighbour_graph import ImpliedPairs, link_events, separate_parts
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -6,8 +6,15 @@ from typing import Any
 import pytest
 
 from phronesis.errors import InputError
-from phronesis.experience.laws.event_draft import Artifact, Draft, artifacts_in
-from phronesis.experience.laws.input import NEI, artifacts_of, checked_nei, constraints_of
+from phronesis.experience.laws.event_draft import (
+    NEI,
+    Artifact,
+    Draft,
+    artifacts_in,
+    artifacts_of,
+    checked_nei,
+    constraints_of,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 GOOD: dict[str, Any] = {"attempt": "try", "source_ref": "log:1"}

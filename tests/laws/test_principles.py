@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from phronesis.experience.laws.constraints import is_chinese
 from phronesis.experience.laws.principle_text import (
     Wording,
     describe,
     first_sentences,
-    is_chinese,
     narrow_wording,
     say,
     word,

@@ -6,14 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phronesis.core.documents import ReadDocument, Section
+from phronesis.core.entries import ReadDocument, Section
 from phronesis.errors import InputError
-from phronesis.resources.laws import outline
-from phronesis.resources.laws.outline import (
+from phronesis.resources import laws as outline
+from phronesis.resources.laws import (
     Chunk,
+    Difference,
     Heading,
     Lines,
+    SectionText,
     chunks_of,
+    difference,
     first_headings,
     has_words,
     plain_title,
@@ -21,7 +24,6 @@ from phronesis.resources.laws.outline import (
     summary_of,
     told_title,
 )
-from phronesis.resources.laws.records import Difference, SectionText, difference
 
 TEXTS = st.text(st.sampled_from("ab .\n|`一。-"), max_size=200)
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from phronesis.core.items import Item
 from phronesis.core.lexical_index import ScopeIndex
 from phronesis.core.results import Evidence
-from phronesis.recall.scoring import packed_features, weights
-from phronesis.recall.scoring.lane_arrays import make_layout
-from phronesis.recall.scoring.packed_features import MAX_DATES, Marks, read_marks
+from phronesis.recall.scoring import lane_arrays, weights
+from phronesis.recall.scoring.lane_arrays import MAX_DATES, Marks, make_layout, read_marks
 from phronesis.recall.scoring.ranking import FEATURES, at_the_time, coarse_scores, rank, supported_places
 from phronesis.recall.scoring.signals import (
     DayRange,
@@ -99,7 +98,7 @@ def test_the_formulas_are_the_published_ones() -> None:
     assert [one.weak_score for one in (A12, B12, SECTIONS)] == [2.3, 3.4, 6.0]
     assert [one.coarse for one in (A12, B12, SECTIONS)] == [0.7, 0.7, pytest.approx(1.75 / 0.6)]
     assert (B12.crowding, A12.crowding) == (0.0, weights.CROWDING)
-    assert packed_features.to_dict() == {
+    assert lane_arrays.bonus_constants() == {
         "recency": 0.15,
         "half_life_days": 30.0,
         "importance": 0.15,
@@ -188,7 +187,6 @@ def test_places_follow_session_and_position() -> None:
     assert made.shifted(floats(1, 2, 3, 4), 9).tolist() == [0, 0, 0, 0]
     there, inside = made.beside(rows(0, 1, 2), 1)
     assert (there.tolist(), inside.tolist()) == ([0, 2, 0], [False, True, False])
-    assert made.nbytes > 0
 
 
 def test_windows_grow_outwards_up_to_150_terms_and_pairs_up_to_60() -> None:

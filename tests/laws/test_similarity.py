@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from phronesis.experience.laws.clustering import (
     Grouper,
     MembershipThresholds,
-    PairConstraints,
     cohesion,
     distinct_groups,
     finer,
@@ -20,7 +19,14 @@ from phronesis.experience.laws.clustering import (
     view_of,
 )
 from phronesis.experience.laws.lexical_similarity import GrowableArray, TermBags, TermCosine
-from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours, average_link, candidate_pairs, weights_of
+from phronesis.experience.laws.neighbour_graph import (
+    NOBODY,
+    Neighbours,
+    PairConstraints,
+    average_link,
+    candidate_pairs,
+    weights_of,
+)
 from phronesis.experience.laws.similarity import (
     AtLeast,
     Clusters,

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from claim_blocks import record_verdict
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.scope import LaneName
 from phronesis.engine.edits import Call
 from phronesis.engine.writer import WriteResult
 from phronesis.experience.laws.records import L1Event

@@ -10,11 +10,10 @@ import pytest
 from phronesis import Memory
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
-from phronesis.core.ids import item_id
+from phronesis.core.ids import LaneName, item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import ErasureCertificate
-from phronesis.core.scope import LaneName
 from phronesis.engine import erasure_plan
 from phronesis.engine.erasure import Eraser
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext

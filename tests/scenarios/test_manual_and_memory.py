@@ -12,7 +12,7 @@ from cited_contexts import in_full
 from minute_clock import Clock
 from phronesis import Memory
 from phronesis.core.context import ContextPackage
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, O200k
 
 TAG = re.compile(r"</?(?:memory|turn)-\d{9}")

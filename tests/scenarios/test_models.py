@@ -17,7 +17,7 @@ from model_server import Behaviour, ModelServer, Reply
 from phronesis.core.reports import ModelUsage
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
-from phronesis.models.reader.reader import READER_VERSION
+from phronesis.models.reader import READER_VERSION
 from phronesis.store.log import read_outcomes
 
 KEY = "sk-kept-in-a-variable-0123456789"

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from custom_store import open_with
 from fake_models import ScriptedModel, asker
 from phronesis.conversation import handlers
-from phronesis.conversation.extraction.extractor import LocalExtractor
+from phronesis.conversation.extraction.extractor import LocalExtractor, MessageExtractor
 from phronesis.conversation.extraction.gate import terms_of
-from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.conversation.extraction.model_extractor import ModelExtractor
 from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.conversation.summaries import SessionSummarizer

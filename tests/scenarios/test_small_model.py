@@ -12,13 +12,12 @@ from phronesis.conversation.extraction.proposed import ExtractionAnswer
 from phronesis.conversation.summaries import SummaryAnswer
 from phronesis.experience.abstraction import AbstractionAnswer
 from phronesis.models.call_policy import Limits
-from phronesis.models.language_model import PLAIN, AnswerSchema, Completion, Constraint, Message
 from phronesis.models.openai_models import OpenAIChat
-from phronesis.models.structured_client import Task
+from phronesis.models.structured_client import PLAIN, AnswerSchema, Completion, Constraint, Message, Task
 from phronesis.models.transport import Gateway
 from phronesis.reasoning.learn_prompt import Lesson, RewriteAnswer
-from phronesis.recall.planning.planner import ProposedPlan
-from phronesis.traits.reflection_answer import Questions, ReflectionAnswer, RevisionAnswer
+from phronesis.recall.planner import ProposedPlan
+from phronesis.traits.llm_reflection import Questions, ReflectionAnswer, RevisionAnswer
 from small_model import MODEL, small_model
 
 FORMS: tuple[type[pydantic.BaseModel], ...] = (

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from phronesis.core.confidence import GRADES, Grade, Subtype, stage
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
-from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import NotFound, RollbackConflict
 from phronesis.memory import Memory

@@ -27,7 +27,8 @@ BOUNDED: Final[Mapping[str, int]] = {
     "core.redaction": 512,  # _LONGEST: a value; what stands before a name is given in less
     "core.personal_numbers": 48,  # _REACH: the words before a number
     "reasoning.comparison": 2_000,  # MAX_READ: one sentence of an inference
-    "recall.planning": 4_000,  # MAX_READ
+    "recall.intent": 4_000,  # MAX_READ
+    "recall.plan_queries": 4_000,  # the same
 }
 """By the beginning of a module's name, the characters that its expressions are given at most.
 

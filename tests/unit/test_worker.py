@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from custom_store import open_with, write
-from phronesis.conversation import typed_items
+from phronesis.conversation import direct_statements
 from phronesis.engine.handler import Handler
 from phronesis.errors import StorageError
 from phronesis.memory import Memory
@@ -79,7 +79,7 @@ def test_it_takes_up_what_another_process_left(sqlite_url: str) -> None:
 
 def test_a_lane_that_cannot_be_interpreted_stops_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     url = f"sqlite:///{tmp_path / 'memory.db'}"
-    with open_with(url, [Handler(verb="novel", apply=typed_items.apply)]) as newer:
+    with open_with(url, [Handler(verb="novel", apply=direct_statements.apply)]) as newer:
         write(newer, "novel", {"kind": "fact", "content": "x"}, wait=False)
     written_elsewhere(url, "default")
     with Memory.open(url, policy=POLICY) as memory, caplog.at_level(logging.WARNING, "phronesis.worker"):
@@ -91,7 +91,7 @@ def test_a_lane_that_cannot_be_interpreted_stops_no_other(tmp_path: Path, caplog
         assert (tenant, fault.code, fault.rounds) == ("default", "entry.no_handler", 2)
         assert lane_id > 0
         assert len(caplog.records) == 1  # told once, not every round
-    with open_with(url, [Handler(verb="novel", apply=typed_items.apply)]) as newer:
+    with open_with(url, [Handler(verb="novel", apply=direct_statements.apply)]) as newer:
         worker = Worker(newer)
         worker.work()
         assert worker.faults == {}

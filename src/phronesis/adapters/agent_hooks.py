@@ -17,8 +17,8 @@ from phronesis.adapters.hook_call import (
     output_of,
     program_of,
 )
-from phronesis.core.context_outcomes import citations_in
-from phronesis.core.private_spans import HIDDEN, is_off_record, without_private
+from phronesis.core.data_delimiters import HIDDEN, is_off_record, without_private
+from phronesis.core.relations import citations_in
 from phronesis.errors import Conflict
 
 if TYPE_CHECKING:

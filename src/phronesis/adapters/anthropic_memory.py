@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
-from phronesis.adapters.keyed_items import ItemNaming, KeyedItems
+from phronesis.adapters.framework_storage import ItemNaming, KeyedItems
 from phronesis.core.items import Item
 from phronesis.core.results import HistoryEvent
 from phronesis.core.text import is_storable, storable

@@ -13,7 +13,7 @@ from crewai.memory.types import MemoryMatch, MemoryRecord, ScopeInfo
 from crewai.memory.unified_memory import Memory as CrewMemory
 from crewai.memory.utils import join_scope_paths
 
-from phronesis.adapters.keyed_items import ItemNaming, KeyedItems
+from phronesis.adapters.framework_storage import ItemNaming, KeyedItems
 from phronesis.core.items import Item
 from phronesis.memory import Memory
 

@@ -20,7 +20,7 @@ from phronesis.adapters.agent_hooks import (
     start_session,
 )
 from phronesis.adapters.hook_call import HookCall
-from phronesis.core.private_spans import kept_messages
+from phronesis.core.data_delimiters import kept_messages
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from phronesis.core.private_spans import without_private
+from phronesis.core.data_delimiters import without_private
 from phronesis.errors import InputError
 
 LONGEST_OUTPUT: Final = 2_000

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from phronesis.adapters.transcript import Line, Transcript, words_of
+from phronesis.adapters.framework_storage import Line, Transcript, words_of
 from phronesis.core.results import Evidence
 from phronesis.core.serialization import as_json
 from phronesis.errors import MissingExtra

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from itertools import groupby, islice, takewhile
 from typing import Any, Final
 
-from phronesis.adapters.keyed_items import ItemNaming, KeyedItems
+from phronesis.adapters.framework_storage import ItemNaming, KeyedItems
 from phronesis.core.results import HistoryEvent
 from phronesis.core.text import is_storable, storable
 from phronesis.core.timestamps import from_micros, to_micros
@@ -53,7 +53,7 @@ class PhronesisStore(base.BaseStore):
     entry, thus a change, and made once half of the time has passed.
 
     Of the framework's own tests, those that ask for the cosine of a given embedding, for SQL or for errors of SQLite do
-    not pass (docs/decisions/24).
+    not pass (docs/decisions/23).
     """
 
     supports_ttl = True

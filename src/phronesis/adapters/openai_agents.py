@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from phronesis.adapters.transcript import Line, Transcript, run_whole, words_of
+from phronesis.adapters.framework_storage import Line, Transcript, run_whole, words_of
 from phronesis.errors import Closed, MissingExtra
 from phronesis.memory import Memory
 

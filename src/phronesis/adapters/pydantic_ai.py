@@ -22,7 +22,7 @@ from pydantic_ai.tools import RunContext
 
 from phronesis.adapters.agent_hooks import cited_context, learn_from_tool, recall, start_session
 from phronesis.adapters.hook_call import HookCall
-from phronesis.core.private_spans import kept_messages
+from phronesis.core.data_delimiters import kept_messages
 from phronesis.memory import Memory
 
 _HOST: Final = "pydantic-ai"

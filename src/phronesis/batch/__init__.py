@@ -1,6 +1,358 @@
-"""Batches: record, interpret and learn from the runs of a file, row by row, idempotently (RB-24)."""
+"""Batches: record, interpret and learn from the runs of a file, a window at a time, idempotently (RB-24)."""
 
-from phronesis.batch.rows import BatchSummary, RowResult
-from phronesis.batch.runner import Batch
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO, Final
+
+from phronesis.batch.rows import (
+    BatchRow,
+    BatchSummary,
+    Done,
+    RowResult,
+    RowSource,
+    another,
+    failed_row,
+    key_of,
+    named_in,
+    read_pieces,
+    read_row,
+    said_of,
+    taken_back,
+)
+from phronesis.core.entries import Entry, is_erased
+from phronesis.core.ids import LaneName, item_id, make_scope
+from phronesis.core.items import Item
+from phronesis.core.serialization import digest
+from phronesis.core.text import check_id
+from phronesis.engine.rollback import retry_of
+from phronesis.errors import (
+    Conflict,
+    EntryFailed,
+    Erased,
+    IdempotencyConflict,
+    InputError,
+    ModelError,
+    NotFound,
+    StorageRefused,
+)
+from phronesis.log.payloads import fit
+from phronesis.memory import Memory
+from phronesis.reasoning import handlers
+from phronesis.reasoning.laws.records import Run, checked_feedback
+from phronesis.reasoning.learning import LEARN, LearnForecast, foretell
 
 __all__ = ["Batch", "BatchSummary", "RowResult"]
+
+# Dry run: the result of each row, without writing.
+
+
+@dataclass(slots=True)
+class _PriorRun:
+    """A run before a row: its item (None: not recorded yet), its digest, and what this file did with it."""
+
+    item: str | None
+    said: str
+    run: Run
+    feedback: Mapping[str, Any] | None = None
+    done: set[tuple[str, str]] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class BatchForecast:
+    """Predicts the results of a batch. It keeps each run of the file by its fields and its last feedback."""
+
+    memory: Memory
+    lane: LaneName
+    _seen: dict[str, _PriorRun] = field(default_factory=dict)
+
+    def of(self, row: BatchRow) -> RowResult:
+        """Return the predicted result of one row; raises what recording it would raise."""
+        seen = self._seen.get(row.run_id) or self._find_stored(row.run_id)
+        run: Done | None = None if row.run is None else "known" if seen is not None else "missing"
+        if seen is None:
+            if row.run is None:
+                raise unknown(row.run_id, self.lane)
+            given = handlers.recorded_run(fit(row.run))
+            seen = _PriorRun(None, said_of(given), given)
+        elif row.run is not None and said_of(handlers.recorded_run(fit(row.run))) != seen.said:
+            raise another(row.run_id)
+        feedback: Done | None = None
+        if row.feedback is not None:
+            feedback = (
+                "known" if row.feedback == seen.feedback else self._find_done(seen, handlers.FEEDBACK, row.feedback)
+            )
+        effective = row.feedback or seen.feedback
+        learn = self._find_done(seen, LEARN, effective) if row.learn else None
+        counts = LearnForecast(0, 0)
+        if learn == "missing" and effective is not None:
+            counts = foretell(self.memory.admin.components.runs.telling, seen.run, checked_feedback(effective))
+        if feedback == "missing":
+            seen.feedback = row.feedback
+        seen.run = _fields_of(seen.run)
+        self._seen[row.run_id] = seen
+        return RowResult(
+            line=row.line,
+            run_id=row.run_id,
+            run=run,
+            feedback=feedback,
+            learn=learn,
+            added=counts.added,
+            dropped=counts.dropped,
+        )
+
+    def _find_stored(self, run_id: str) -> _PriorRun | None:
+        """Return a run that is in the lane, or pending there."""
+        book, tenant = self.memory.admin.components.runs, self.memory.admin.tenant
+        held = book.find(tenant, self.lane, run_id)
+        if held is not None:
+            run = handlers.run_of(held)
+            return _PriorRun(held.id, said_of(run), run, held.data.get("feedback"))
+        known = self.memory.admin.components.writer.recorder.known(
+            tenant, key_of(self.lane, handlers.RUN, run_id, None)
+        )
+        if known is None:
+            return None
+        entry = book.entry(tenant, known)
+        if is_erased(entry.payload):
+            raise Erased(f"run {run_id!r:.80} has been erased; it is not recorded again", field="run_id")
+        if not book.waits(tenant, entry):
+            raise taken_back(run_id)
+        run = handlers.recorded_run(fit(entry.payload))
+        return _PriorRun(item_id(entry.id, handlers.RUN, run_id), said_of(run), run)
+
+    def _find_done(self, seen: _PriorRun, verb: str, feedback: Mapping[str, Any] | None) -> Done:
+        """Return whether the store, or an earlier row, already has this part of a run."""
+        act = (verb, digest(feedback))
+        if act in seen.done:
+            return "known"
+        seen.done.add(act)
+        if seen.item is None:
+            return "missing"
+        known = self.memory.admin.components.writer.recorder.known(
+            self.memory.admin.tenant, key_of(self.lane, verb, seen.item, feedback)
+        )
+        return "missing" if known is None else "known"
+
+
+def unknown(run_id: str, lane: LaneName) -> NotFound:
+    """Return the error of a row about an unknown run."""
+    return NotFound(f"there is no run {run_id!r:.80} for {lane}; a row with its output records it", field="run_id")
+
+
+def _fields_of(run: Run) -> Run:
+    """Return the fields that FACTS are computed from, without texts, to keep a large file's runs in memory."""
+    return replace(run, output=run.fields(), raw="", trace=None)
+
+
+WINDOW: Final = 64
+"""Number of rows recorded before they are interpreted: as many as one transaction applies."""
+
+WINDOW_BYTES: Final = 4 << 20
+"""Bytes of recorded rows after which they are interpreted, whatever their number."""
+
+OF_A_ROW: Final = (InputError, NotFound, Conflict, EntryFailed, StorageRefused)
+"""Errors that concern one row. Any other (full disk, lock, unknown verb) concerns all and ends the batch."""
+
+
+@dataclass(slots=True)
+class _PendingRow:
+    """A recorded row that is not interpreted yet: its run's item, its entries in order, and what was done, by verb."""
+
+    row: BatchRow
+    item_id: str
+    entries: dict[str, Entry] = field(default_factory=dict)
+    told: dict[str, Done] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Imports the runs of a file into one user's lane, or a namespace's.
+
+    Recorded rows survive a killed process; the next process that works on the store interprets them. Each entry has an
+    idempotency key derived from its content: the same file again, or in two processes at once, does only what is
+    missing. ``on_bytes`` is called with the number of bytes done.
+    """
+
+    memory: Memory
+    user_id: str | None = None
+    namespace: str | None = None
+    actor: str = "agent"
+    window: int = WINDOW
+    on_bytes: Callable[[int], object] = lambda _: None
+    _lane: LaneName = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_id(self.actor, field="actor")
+        self._lane = make_scope(user_id=self.user_id, namespace=self.namespace).write_lane
+
+    def run(self, stream: BinaryIO) -> Iterator[RowResult]:
+        """Record, interpret and learn row by row; yield the result of each row, in order.
+
+        A wrong row yields an error, and the batch continues.
+        """
+        waiting: list[_PendingRow | RowResult] = []
+        begun = done = 0
+        for piece in read_pieces(stream):
+            row = _read(piece, self.memory.admin.components.writer.redactor.cleaned)
+            again = isinstance(row, BatchRow) and any(
+                isinstance(one, _PendingRow) and one.row.run_id == row.run_id for one in waiting
+            )
+            if again or len(waiting) >= self.window or done - begun > WINDOW_BYTES:
+                yield from self._finish_window(waiting, done)
+                waiting, begun = [], done
+            if not waiting:
+                self._catch_up()
+            waiting.append(self._record_row(row) if isinstance(row, BatchRow) else row)
+            done = piece.end
+        yield from self._finish_window(waiting, done)
+
+    def foresee(self, stream: BinaryIO) -> Iterator[RowResult]:
+        """Yield what ``run`` would do with each row, and its errors; nothing is written."""
+        foresight = BatchForecast(self.memory, self._lane)
+        for piece in read_pieces(stream):
+            row = _read(piece, self.memory.admin.components.writer.redactor.cleaned)
+            try:
+                yield foresight.of(row) if isinstance(row, BatchRow) else row
+            except OF_A_ROW as error:
+                yield failed_row(row.line, row.run_id, error)
+            self.on_bytes(piece.end)
+
+    def _record_row(self, row: BatchRow) -> _PendingRow | RowResult:
+        """Record a row as pending entries."""
+        try:
+            return self._job(row)
+        except OF_A_ROW as error:
+            return failed_row(row.line, row.run_id, error)
+
+    def _job(self, row: BatchRow) -> _PendingRow:
+        held = self._find(row.run_id)
+        job = _PendingRow(row, "" if held is None else held.id)
+        if row.run is not None:
+            held = self._record_run(job, row.run, held)
+        elif held is None:
+            raise unknown(row.run_id, self._lane)
+        about = {"run_id": row.run_id, "item_id": job.item_id}
+        said = held.data.get("feedback") if held is not None else None
+        if row.feedback is not None and said == row.feedback:
+            job.told[handlers.FEEDBACK] = "known"
+        elif row.feedback is not None:
+            self._write(job, handlers.FEEDBACK, row.feedback, {**about, "feedback": row.feedback})
+        if row.learn:
+            read = self.memory.admin.components.runs.read_by(self.memory.admin.tenant, self._lane, row.run_id)
+            self._write(job, LEARN, row.feedback or said, {**about, "read": read})
+        return job
+
+    def _record_run(self, job: _PendingRow, run: Mapping[str, Any], held: Item | None) -> Item | None:
+        """Record a row's run, unless it is held; return the held item, None while the run is pending."""
+        if held is None:
+            entry = self._write(job, handlers.RUN, None, run)
+            job.item_id = item_id(entry.id, handlers.RUN, job.row.run_id)
+            if job.told[handlers.RUN] == "known":  # recorded since the check, by another process or a killed run
+                held = self._find(job.row.run_id)
+                if held is None and not self.memory.admin.components.runs.waits(self.memory.admin.tenant, entry):
+                    raise taken_back(job.row.run_id)
+        if held is not None:
+            if said_of(handlers.run_of(held)) != said_of(handlers.recorded_run(fit(run))):
+                raise another(job.row.run_id)
+            job.item_id, job.told[handlers.RUN] = held.id, "known"
+        return held
+
+    def _write(self, job: _PendingRow, verb: str, content: Any, payload: Mapping[str, Any]) -> Entry:
+        """Record an entry, or return the existing one with the same content."""
+        stages, tenant = self.memory.admin.components, self.memory.admin.tenant
+        key = key_of(self._lane, verb, job.row.run_id if verb == handlers.RUN else job.item_id, content)
+        given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
+        try:
+            written = stages.writer.write(
+                tenant, self._lane, verb=verb, payload=given, actor=self.actor, idempotency_key=key, wait=False
+            )
+        except IdempotencyConflict as error:
+            if verb != LEARN:
+                raise another(job.row.run_id) from error
+            # What the run had read by then is not part of the row's content.
+            entry, repeated = stages.runs.entry(tenant, str(error.details["entry_id"])), True
+        else:
+            entry, repeated = written.entry, written.repeated
+        job.entries[verb], job.told[verb] = entry, "known" if repeated else "recorded"
+        return entry
+
+    def _finish_window(self, waiting: list[_PendingRow | RowResult], done: int) -> Iterator[RowResult]:
+        """Interpret a window's entries in order, and yield the results of its rows."""
+        for one in waiting:
+            yield self._finish(one) if isinstance(one, _PendingRow) else one
+            if isinstance(one, _PendingRow):
+                self.on_bytes(one.row.end)
+        if waiting:
+            stages = self.memory.admin.components
+            with suppress(ModelError):  # encoder unavailable: the next window, a flush or a worker makes the vectors
+                stages.vectorizer.run(self.memory.admin.tenant)
+            self.on_bytes(done)
+
+    def _finish(self, job: _PendingRow) -> RowResult:
+        row, told = job.row, job.told
+        try:
+            retried = [entry for entry in job.entries.values() if not self._interpret_entry(entry)]
+            held = self._find(row.run_id)
+            if held is None or held.id != job.item_id:
+                raise Conflict(
+                    f"another writer recorded run {row.run_id!r:.80} at the same time; run the batch again",
+                    field="run_id",
+                )
+            learn = None if retried else job.entries.get(LEARN)
+            counts: dict[str, Any] = {} if learn is None else self._counts(learn)
+        except OF_A_ROW as error:
+            return failed_row(row.line, row.run_id, error)
+        return RowResult(
+            line=row.line,
+            run_id=row.run_id,
+            run=told.get(handlers.RUN),
+            feedback=told.get(handlers.FEEDBACK),
+            learn=told.get(LEARN),
+            **counts,
+        )
+
+    def _interpret_entry(self, entry: Entry) -> bool:
+        """Ensure that an entry is interpreted; return False if it failed and a retry replaces it."""
+        stages, tenant = self.memory.admin.components, self.memory.admin.tenant
+        try:
+            stages.writer.interpreter.drain(tenant, entry.lane_id, until=entry.seq)
+        except EntryFailed:
+            with stages.database.transaction(tenant, "read") as unit:
+                if retry_of(unit, entry) is None:
+                    raise
+            return False
+        return True
+
+    def _counts(self, learn: Entry) -> dict[str, int]:
+        result = self.memory.admin.components.runs.learned(self.memory.admin.tenant, learn.id)
+        counted = [one.counted for one in result.judged]
+        return {
+            "supports": counted.count("support"),
+            "contras": counted.count("contra"),
+            "added": len(result.added),
+            "updated": len(result.updated),
+            "dropped": len(result.dropped),
+        }
+
+    def _catch_up(self) -> None:
+        """Interpret pending entries of the lane and write pending impressions: rows are checked against both."""
+        stages, tenant = self.memory.admin.components, self.memory.admin.tenant
+        stages.shown.settle(tenant)
+        stages.used.settle(tenant)
+        behind = stages.runs.behind(tenant, self._lane)
+        if behind is not None:
+            stages.writer.interpreter.drain(tenant, behind)
+
+    def _find(self, run_id: str) -> Item | None:
+        return self.memory.admin.components.runs.find(self.memory.admin.tenant, self._lane, run_id)
+
+
+def _read(piece: RowSource, cleaned: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> BatchRow | RowResult:
+    """Parse a row in its recorded form, or return its error."""
+    try:
+        row = read_row(piece)
+        run, feedback = (None if one is None else cleaned(one) for one in (row.run, row.feedback))
+        return replace(row, run=run, feedback=feedback)
+    except InputError as error:
+        return failed_row(piece.line, named_in(piece), error)

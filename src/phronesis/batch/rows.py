@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final, Literal
 
-from phronesis.core.ids import derived_id
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName, derived_id
 from phronesis.core.serialization import Record, digest
 from phronesis.core.text import check_id
 from phronesis.errors import Conflict, InputError, PhronesisError

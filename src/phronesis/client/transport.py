@@ -8,8 +8,7 @@ from types import ModuleType
 from typing import Any, ClassVar, Final
 from urllib.parse import urlsplit
 
-from phronesis.client.exchange import Exchanges, Result, Steps, advance
-from phronesis.client.outbox import Outbox
+from phronesis.client.exchange import Exchanges, Outbox, Result, Steps, advance
 from phronesis.client.requests import Call, Request, header_text
 from phronesis.errors import Closed, InputError, MissingExtra, PhronesisError
 

@@ -21,22 +21,22 @@ from phronesis.compose.session_history import RecentTurns, SummaryPolicy, Workin
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
 from phronesis.core.data_delimiters import session_seed
 from phronesis.core.evidence_pack import EvidencePack
+from phronesis.core.ids import Scope
 from phronesis.core.items import Item
 from phronesis.core.redaction import mask, mask_value
 from phronesis.core.results import Degraded, Evidence, Match, Source
 from phronesis.core.retrieval_plan import RetrievalPlan, Store
-from phronesis.core.scope import Scope
 from phronesis.core.text import storable
 from phronesis.core.timestamps import optional_moment
 from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.browse import Browser
 from phronesis.recall.hits import origins_at
-from phronesis.recall.planning.planner import Planner, PlanRequest
-from phronesis.recall.planning.wordings import STATE_FIELDS, candidates, names_held
+from phronesis.recall.plan_queries import STATE_FIELDS, candidates, names_held
+from phronesis.recall.planner import Planner, PlanRequest
+from phronesis.recall.query import Encodings, Query, Search, SearchOptions
 from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import MEMORY
-from phronesis.recall.search_options import Encodings, Query, Search, SearchOptions
 from phronesis.store.conversations import has_documents
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions

@@ -1,21 +1,153 @@
-"""Selecting candidates greedily, best first: each slot within its share, then from what other slots leave unused."""
+"""Selecting candidates greedily, best first: each slot within its share, then from what other slots leave unused.
 
+A selected candidate is a `RenderedPiece`: cleaned, shortened and cited, with an estimate of its tokens.
+"""
+
+import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from itertools import groupby
 from typing import Any, Final
 
-from phronesis.compose.snippets import (
+from phronesis.compose.item_wording import (
+    CITATIONS_SHOWN,
+    MIN_EXCERPT,
     Count,
-    RenderedPiece,
-    block_piece,
-    citation_of,
-    evidence_piece,
-    group_of,
-    is_due,
-    turn_piece,
+    estimate_heading,
+    excerpt,
+    fit_text,
+    heading_of,
+    message_prefix,
+    speaker,
+    words_of,
 )
-from phronesis.core.context import Block, Budget, Candidates
+from phronesis.core.context import DUE_LABEL, Block, Budget, Candidates
+from phronesis.core.data_delimiters import SAMPLE
+from phronesis.core.entries import SECTION
 from phronesis.core.results import Evidence
+from phronesis.core.text import clean, label, without_citations
+from phronesis.index.projections import chunk_start
+from phronesis.models.token_counter import MESSAGE_OVERHEAD
+
+SUMMARY_CITATIONS_SHOWN: Final = 1
+"""Maximum citations before a line of the summary."""
+
+_SEPARATOR_TOKENS: Final = 2
+"""Line breaks around a piece: at most two, at most a token each."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPiece:
+    """A candidate as rendered: its text, preceded by a heading with its citation (empty before a turn's).
+
+    ``tokens`` estimates what it adds to the larger rendering; ``index`` is its position.
+    """
+
+    slot: str
+    index: int
+    source: Block | Evidence
+    text: str
+    tokens: int
+    shortened: bool = False
+    heading: str = ""
+
+    @property
+    def due(self) -> bool:
+        """Return whether it is a due item."""
+        return self.slot == "system_blocks" and is_due(self.source)
+
+    @property
+    def block(self) -> Block:
+        """The source of a piece that is no evidence."""
+        if not isinstance(self.source, Block):
+            raise TypeError(f"{self.slot} holds blocks")
+        return self.source
+
+
+def citation_of(source: Block | Evidence) -> str | None:
+    """Return its name in reports: the item's citation, or a block's first one, if any."""
+    if isinstance(source, Evidence):
+        return source.item.citation
+    return source.citations[0] if source.citations else None
+
+
+def evidence_piece(
+    index: int, evidence: Evidence, *, snippet_tokens: int, room: int, count: Count, zone: tzinfo = UTC
+) -> RenderedPiece | None:
+    """Return a memory under its heading, in at most ``room`` tokens, its text in at most ``snippet_tokens``.
+
+    None if the room is too small for that, or for a useful part of it.
+    """
+    heading = heading_of(evidence, zone)
+    overhead = count(estimate_heading(heading)) + _SEPARATOR_TOKENS
+    limit = min(snippet_tokens, room - overhead)
+    found = evidence.matched[0] if evidence.matched else None
+    shown, shortened = excerpt(
+        words_of(evidence.item),
+        snippet="" if found is None else found.snippet,
+        start=chunk_start(found.part) if found is not None and evidence.item.kind == SECTION else None,
+        limit=limit,
+        count=count,
+    )
+    if limit < 0 or (shortened and (not shown or limit < min(snippet_tokens, MIN_EXCERPT))):
+        return None
+    quoted = without_citations(shown)
+    tokens = overhead + count(quoted)
+    return RenderedPiece("evidence", index, evidence, quoted, tokens, shortened, heading) if tokens <= room else None
+
+
+def is_due(source: Block | Evidence) -> bool:
+    """Return whether it is a due item, the part of core memory that depends on the time of the call."""
+    return isinstance(source, Block) and source.label == DUE_LABEL
+
+
+def group_of(block: Block) -> tuple[str | None, bool]:
+    """Return the group of a block, its label and fence: blocks of one group are rendered together."""
+    return block.label, block.fenced
+
+
+def block_piece(
+    slot: str, index: int, block: Block, *, room: int, cut: bool, first: bool = True, count: Count
+) -> RenderedPiece | None:
+    """Return a block of instructions or of the summary in at most ``room`` tokens, after its citations.
+
+    None if the room is too small: for the whole, or with ``cut`` for a useful part. The ``first`` of a group includes
+    its fence and label.
+    """
+    most = SUMMARY_CITATIONS_SHOWN if slot == "working_summary" else CITATIONS_SHOWN
+    about = [f"({_on_one_line(block.about)})"] if block.about else []
+    heading = " ".join([*(f"[{citation}]" for citation in block.citations[:most]), *about])
+    frame = count(SAMPLE.memory("")) if first and block.fenced else 0
+    frame += count(f"{label(block.label)}:\n") if first and block.label else 0
+    overhead = count(estimate_heading(heading)) + frame + _SEPARATOR_TOKENS
+    text = block.text if block.label is None else " ".join(block.text.split())
+    shown, shortened = fit_text(text, room - overhead, cut=cut, count=count)
+    if shown is None:
+        return None
+    quoted = without_citations(shown) if block.label is None else _on_one_line(shown)
+    tokens = overhead + count(quoted)
+    if tokens > room:
+        return None
+    source = dataclasses.replace(block, text=shown) if shortened else block
+    return RenderedPiece(slot, index, source, quoted, tokens, shortened, heading)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(without_citations(clean(text)).split())
+
+
+def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) -> RenderedPiece | None:
+    """Return a recent turn in at most ``room`` tokens; None if that is too small, as for `block_piece`."""
+    # In the text every turn is fenced; in the messages a plain one has its prefix and a message's overhead instead.
+    fence = count(SAMPLE.turn(speaker(block), ""))
+    overhead = max(fence, count(message_prefix(block))) + MESSAGE_OVERHEAD + _SEPARATOR_TOKENS
+    shown, shortened = fit_text(block.text, room - overhead, cut=cut, count=count)
+    if shown is None:
+        return None
+    source = dataclasses.replace(block, text=shown) if shortened else block
+    return RenderedPiece("recent_turns", index, source, shown, overhead + count(shown), shortened)
+
 
 # Allocating a context's tokens to its slots, and lending unused tokens (law 5).
 
@@ -65,12 +197,8 @@ class SlotLedger:
         return min(self.own(slot), self.spare() * self._shares[slot] // both if both else 0)
 
     def use(self, slot: str, tokens: int) -> None:
-        """Record the use of ``tokens`` by a slot."""
+        """Record the use of ``tokens`` by a slot; a negative number takes it back."""
         self._used[slot] += tokens
-
-    def release(self, slot: str, tokens: int) -> None:
-        """Revert a ``use``."""
-        self._used[slot] -= tokens
 
     def report(self) -> dict[str, dict[str, int]]:
         """Return ``cap``, ``share``, ``used`` and ``borrowed`` (used beyond the share) of each slot."""
@@ -127,13 +255,17 @@ class Selection:
         self._summary(list(enumerate(self._candidates.working_summary)))
         # Until the newest turn is placed, the turns' share is not lent.
         held = min(room, self._ledger.own("recent_turns")) if newest_first and not shown else 0
-        self._due([one for one in system if is_due(one[1])], held=held)
+        for index, block in system:
+            if is_due(block):  # within what the stable part leaves, so that it is never displaced
+                piece = self._piece("system_blocks", index, block, self._ledger.spare() - held)
+                self._take(piece, "system_blocks", index, block, TOTAL_BUDGET)
         self._evidence(held=held)
         rest = newest_first[shown:]
         more = self._turns(rest, self._ledger.room("recent_turns"), cut=not shown)
         for index, turn in rest[more:]:
             self._drop("recent_turns", index, turn, TOTAL_BUDGET)
-        self._drop_repeated()
+        for piece in [one for one in self.chosen if one.slot == "evidence" and self._repeats(one.source)]:
+            self._release(piece, SHOWN_ALREADY)  # its content is in a message that was taken later
 
     def let_go(self, tokens: int) -> None:
         """Drop the least valuable pieces until their estimates sum to ``tokens``: at least one.
@@ -155,12 +287,9 @@ class Selection:
             if self._repeats(block):
                 self._drop(slot, index, block, SHOWN_ALREADY)
                 continue
-            piece = self._piece(slot, index, block, self._ledger.own(slot))
-            if piece is None:
-                bound = self._ledger.own(slot) < self._ledger.spare()
-                self._drop(slot, index, block, SLOT_BUDGET if bound else TOTAL_BUDGET)
-            else:
-                self._add_piece(piece)
+            own = self._ledger.own(slot)
+            reason = SLOT_BUDGET if own < self._ledger.spare() else TOTAL_BUDGET
+            self._take(self._piece(slot, index, block, own), slot, index, block, reason)
 
     def _summary(self, waiting: Sequence[tuple[int, Block]]) -> None:
         """Take the lines of the summary; a batch is taken whole, except the first, or none from there on.
@@ -185,15 +314,6 @@ class Selection:
                     self._release(piece, SLOT_BUDGET)
             begun.add(kind)
 
-    def _due(self, waiting: Sequence[tuple[int, Block]], *, held: int) -> None:
-        """Take the due items within what the stable part leaves, so that they never displace it."""
-        for index, block in waiting:
-            piece = self._piece("system_blocks", index, block, self._ledger.spare() - held)
-            if piece is None:
-                self._drop("system_blocks", index, block, TOTAL_BUDGET)
-            else:
-                self._add_piece(piece)
-
     def _piece(self, slot: str, index: int, block: Block, room: int) -> RenderedPiece | None:
         first = block.label is None or (slot, group_of(block)) not in self._groups
         cut = slot == "working_summary"
@@ -208,7 +328,7 @@ class Selection:
             piece = turn_piece(index, turn, room=room, cut=cut and not taken, count=self._count)
             if piece is None:
                 return taken
-            self._add_piece(piece)
+            self._take(piece, "recent_turns", index, turn, TOTAL_BUDGET)
             room -= piece.tokens
         return len(newest_first)
 
@@ -221,21 +341,16 @@ class Selection:
             if taken >= self._budget.evidence_count:
                 self._drop("evidence", index, evidence, COUNT_LIMIT)
                 continue
-            room = self._ledger.room("evidence", held=held)
-            snippet_tokens = self._budget.snippet_tokens
             piece = evidence_piece(
                 index,
                 evidence,
-                snippet_tokens=snippet_tokens,
-                room=room,
+                snippet_tokens=self._budget.snippet_tokens,
+                room=self._ledger.room("evidence", held=held),
                 count=self._count,
                 zone=self._candidates.zone,
             )
-            if piece:
-                self._add_piece(piece)
-                taken += 1
-            else:
-                self._drop("evidence", index, evidence, SLOT_BUDGET if held else TOTAL_BUDGET)
+            self._take(piece, "evidence", index, evidence, SLOT_BUDGET if held else TOTAL_BUDGET)
+            taken += piece is not None
 
     def _repeats(self, source: Block | Evidence) -> bool:
         """Return whether a candidate says no more than its source messages, which are all shown whole.
@@ -253,26 +368,23 @@ class Selection:
     def _are_shown(self, messages: Sequence[str]) -> bool:
         return bool(messages) and (self._turned | self._quoted).issuperset(messages)
 
-    def _drop_repeated(self) -> None:
-        """Drop evidence whose content is in a message that was taken later."""
-        for piece in [one for one in self.chosen if one.slot == "evidence"]:
-            if self._repeats(piece.source):
-                self._release(piece, SHOWN_ALREADY)
-
-    def _add_piece(self, piece: RenderedPiece) -> None:
-        self._ledger.use(piece.slot, piece.tokens)
+    def _take(self, piece: RenderedPiece | None, slot: str, index: int, source: Block | Evidence, reason: str) -> None:
+        """Choose a piece; without one, drop its source for a reason."""
+        if piece is None:
+            self._drop(slot, index, source, reason)
+            return
+        self._ledger.use(slot, piece.tokens)
         self.chosen.append(piece)
-        source = piece.source
         if isinstance(source, Block):
-            self._groups.add((piece.slot, group_of(source)))
-        if not piece.shortened and piece.slot == "recent_turns" and isinstance(source, Block):
-            self._turned.update(source.citations)
-        elif not piece.shortened and isinstance(source, Evidence) and source.item.kind == "message":
+            self._groups.add((slot, group_of(source)))
+            if slot == "recent_turns" and not piece.shortened:
+                self._turned.update(source.citations)
+        elif not piece.shortened and source.item.kind == "message":
             self._quoted.add(source.item.citation)
 
     def _release(self, piece: RenderedPiece, reason: str) -> None:
         self.chosen.remove(piece)
-        self._ledger.release(piece.slot, piece.tokens)
+        self._ledger.use(piece.slot, -piece.tokens)
         self._drop(piece.slot, piece.index, piece.source, reason)
 
     def _drop(self, slot: str, index: int, source: Block | Evidence, reason: str) -> None:

@@ -9,18 +9,8 @@ from functools import cache
 from itertools import groupby
 from typing import Any, Final
 
-from phronesis.compose.budget_selection import Selection, SlotLedger
-from phronesis.compose.item_wording import aliases, shorten_heading
-from phronesis.compose.snippets import (
-    Count,
-    RenderedPiece,
-    citation_of,
-    group_of,
-    is_due,
-    keeps_its_role,
-    message_prefix,
-    speaker,
-)
+from phronesis.compose.budget_selection import RenderedPiece, Selection, SlotLedger, citation_of, group_of, is_due
+from phronesis.compose.item_wording import Count, aliases, keeps_its_role, message_prefix, shorten_heading, speaker
 from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPackage
 from phronesis.core.data_delimiters import SAMPLE, Boundary, choose_boundary
 from phronesis.core.results import Evidence
@@ -139,7 +129,7 @@ class Layout:
 
     def _blocks(self, pieces: Sequence[RenderedPiece], slot: str, title: str, *, labelled: bool = True) -> list[str]:
         shown = []
-        for (name, fenced), group in groupby(in_order(pieces, slot), key=lambda piece: group_of(_block(piece))):
+        for (name, fenced), group in groupby(in_order(pieces, slot), key=lambda piece: group_of(piece.block)):
             texts = list(map(self._line, group))
             # Blocks without a label are separate paragraphs.
             for part in texts if name is None else ["\n".join(texts)]:
@@ -151,10 +141,10 @@ class Layout:
         return f"{shorten_heading(piece.heading, self.aliases)} {piece.text}".strip()
 
     def _turn(self, piece: RenderedPiece) -> str:
-        return self.boundary.turn(speaker(_block(piece)), piece.text)
+        return self.boundary.turn(speaker(piece.block), piece.text)
 
     def _turn_message(self, piece: RenderedPiece) -> dict[str, str]:
-        block = _block(piece)
+        block = piece.block
         if not keeps_its_role(block):
             return {"role": "user", "content": self._turn(piece)}
         return {"role": block.role, "content": message_prefix(block) + piece.text}
@@ -170,7 +160,7 @@ def in_order(pieces: Sequence[RenderedPiece], slot: str) -> list[RenderedPiece]:
     """Return the pieces of a block slot in display order: unlabelled first, then group by group."""
 
     def order(piece: RenderedPiece) -> tuple[int, str, bool, int, int]:
-        block = _block(piece)
+        block = piece.block
         title = block.label or ""
         rank = -1 if block.label is None else LABELS.index(title) if title in LABELS else len(LABELS)
         return rank, title, block.fenced and rank >= 0, block.place if rank >= 0 else 0, piece.index
@@ -180,12 +170,6 @@ def in_order(pieces: Sequence[RenderedPiece], slot: str) -> list[RenderedPiece]:
 
 def _pieces_of(pieces: Sequence[RenderedPiece], slot: str) -> list[RenderedPiece]:
     return sorted((piece for piece in pieces if piece.slot == slot), key=lambda piece: piece.index)
-
-
-def _block(piece: RenderedPiece) -> Block:
-    if not isinstance(piece.source, Block):
-        raise TypeError(f"{piece.slot} holds blocks")
-    return piece.source
 
 
 BUDGETED: Final = SLOTS[:-1]
@@ -337,16 +321,12 @@ def _shown_texts(chosen: Sequence[RenderedPiece]) -> Iterator[str]:
             yield speaker(piece.source)
 
 
-def _slot_pieces(chosen: Sequence[RenderedPiece], slot: str) -> list[RenderedPiece]:
-    return sorted((piece for piece in chosen if piece.slot == slot), key=lambda piece: piece.index)
-
-
 def _blocks(chosen: Sequence[RenderedPiece], slot: str) -> list[Block]:
-    return [piece.source for piece in _slot_pieces(chosen, slot) if isinstance(piece.source, Block)]
+    return [piece.source for piece in _pieces_of(chosen, slot) if isinstance(piece.source, Block)]
 
 
 def _evidence(chosen: Sequence[RenderedPiece]) -> list[Evidence]:
-    return [piece.source for piece in _slot_pieces(chosen, "evidence") if isinstance(piece.source, Evidence)]
+    return [piece.source for piece in _pieces_of(chosen, "evidence") if isinstance(piece.source, Evidence)]
 
 
 def _conflicts(chosen: Sequence[RenderedPiece]) -> list[dict[str, Any]]:

@@ -12,16 +12,14 @@ from typing import Any, Final, Literal
 
 from phronesis.compose.item_wording import CITATIONS_SHOWN, days_of_items, marks_of, words_of
 from phronesis.core.context import DUE_LABEL, Block
-from phronesis.core.items import KINDS, Item, Trust
-from phronesis.core.prospective import COMING, in_words, is_lapsed
+from phronesis.core.items import COMING, KINDS, Item, Trust, in_words, is_lapsed
 from phronesis.core.relations import OUTDATED_BY
 from phronesis.core.results import Evidence, SearchResult
 from phronesis.core.timestamps import to_micros
-from phronesis.recall.as_of import drawn_by, live_at
-from phronesis.recall.browse import items_by_id, items_of
+from phronesis.recall.as_of import drawn_by, items_by_id, items_of, live_at
+from phronesis.recall.entities import due_items, is_about, names_of_user, near_user, told_names
 from phronesis.recall.evidence import live_beside, sources_of
-from phronesis.recall.search_options import Query, Search
-from phronesis.recall.user_items import due_items, is_about, names_of_user, near_user, told_names
+from phronesis.recall.query import Query, Search
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from phronesis.compose.item_wording import words_of
 from phronesis.core.data_delimiters import own_text
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.core.items import SUSPECT_WORDS
 from phronesis.core.redaction import mask
 from phronesis.core.results import Degraded, Evidence
@@ -23,14 +23,13 @@ from phronesis.core.statements import plain_form
 from phronesis.errors import ModelError
 from phronesis.index.tokens import tokenize
 from phronesis.models.decision import NOTHING, ROLE, Decider, ask_relevance
-from phronesis.recall.deduplication import JUDGED, MENTIONED, TIMED, support
-from phronesis.recall.fusion import RELEVANCE
+from phronesis.recall.fusion import JUDGED, RELEVANCE
 from phronesis.recall.hits import CROWDED
 from phronesis.recall.retrieval import shown_text
-from phronesis.recall.scoring.packed_features import BONUSES
+from phronesis.recall.scoring.lane_arrays import BONUSES
 from phronesis.recall.scoring.ranking import FURTHER
 from phronesis.recall.scoring.signals import voice_of
-from phronesis.recall.scoring.weights import FEATURE_NAMES, FEW, FLOOR
+from phronesis.recall.scoring.weights import FEATURE_NAMES, FEW, FLOOR, MENTIONED, TIMED, support
 
 NEAR: Final = 0.65
 """Share of the best score below which a result that covers no more of the question is not relevant.

@@ -15,8 +15,7 @@ from datetime import UTC, tzinfo
 from sys import maxsize
 from typing import Any, Final
 
-from phronesis.compose.item_wording import days_of_items, said_at, told_days, words_of
-from phronesis.compose.snippets import first_sentence
+from phronesis.compose.item_wording import days_of_items, first_sentence, said_at, told_days, words_of
 from phronesis.core.context import Block
 from phronesis.core.data_delimiters import own_text
 from phronesis.core.entries import Entry, SummaryRow, TurnPayload, is_erased, payload_of
@@ -26,7 +25,8 @@ from phronesis.core.results import Turn
 from phronesis.core.statements import plain_form
 from phronesis.core.timestamps import to_micros
 from phronesis.log.payloads import load_listed
-from phronesis.recall.browse import items_of, turns_of
+from phronesis.recall.as_of import items_of
+from phronesis.recall.browse import turns_of
 from phronesis.store.conversations import find_summary, repeats_of_entries
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions

@@ -26,15 +26,7 @@ _NAMES: Final = {
     "policy": ("ROLES", "ModelPrice", "Policy", "SpendingLimits", "effective_policy"),
     "policy_sections": ("SENSITIVE_TOPICS", "SensitiveRules"),
     "server": ("Serving",),
-    "settings": (
-        "DEFAULT_TENANT",
-        "PolicySource",
-        "Settings",
-        "api_keys",
-        "check_tenant",
-        "load_settings",
-        "read_key",
-    ),
+    "settings": ("DEFAULT_TENANT", "PolicySource", "Settings", "api_keys", "check_tenant", "load_settings", "read_key"),
 }
 _HOMES: Final = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
 

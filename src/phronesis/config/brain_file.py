@@ -15,7 +15,7 @@ import yaml
 
 from phronesis.config.model_roles import BY_MODEL
 from phronesis.config.policy import ROLES, Policy, unknown_gateway
-from phronesis.config.policy_errors import FieldPath, Mistake, Origin, describe_value
+from phronesis.config.policy_sections import FieldPath, Mistake, Origin, describe_value
 from phronesis.errors import InputError
 
 # Validating plain values against the policy; errors name the expected value and the closest field name.

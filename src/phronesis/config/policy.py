@@ -18,11 +18,12 @@ from phronesis.config.model_roles import (
     RerankRole,
     Roles,
 )
-from phronesis.config.policy_errors import FieldPath, Origin
 from phronesis.config.policy_sections import (
     ActivityRules,
     CoreRules,
+    FieldPath,
     FusionPolicy,
+    Origin,
     PrivacyRules,
     Ranking,
     TelemetryRules,
@@ -164,10 +165,7 @@ class Policy(Part):
         description="The servers that models are asked at, each under a name.",
         json_schema_extra={"additionalProperties": False},
         examples=[
-            {
-                "local": {"kind": "ollama"},
-                "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30},
-            }
+            {"local": {"kind": "ollama"}, "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30}}
         ],
     )
     privacy: PrivacyRules = pydantic.Field(

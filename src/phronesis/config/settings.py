@@ -11,7 +11,7 @@ import pydantic
 
 from phronesis.config.locations import default_url
 from phronesis.config.policy import EmbedderName, Policy
-from phronesis.config.policy_errors import Origin, describe_value
+from phronesis.config.policy_sections import Origin, describe_value
 from phronesis.core.lazy_loading import lazy_module, load_once
 from phronesis.core.text import check_id
 from phronesis.errors import InputError
@@ -49,7 +49,7 @@ def load_settings(
 ) -> Settings:
     """Return the settings: arguments win over the environment, the environment over the user's data folder.
 
-    ``form`` is the policy with the sections of the engines (`phronesis.wiring.engines.read_settings`).
+    ``form`` is the policy with the sections of the engines (`phronesis.wiring.read_settings`).
 
     Reads ``PHRONESIS_URL``, ``PHRONESIS_POLICY`` (the path of a brain.yml, when no policy is given),
     ``PHRONESIS_EMBEDDER`` (when the policy names no embedder) and ``PHRONESIS_PUBCHEM_URL``. InputError names the field

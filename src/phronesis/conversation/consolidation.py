@@ -24,17 +24,17 @@ from phronesis.conversation.entity_resolution import (
     ALIAS_KEY,
     NAMED,
     NameFamilies,
+    ResolvedStatements,
     make_mention,
     names_stated,
+    resolve_subjects,
     said_subject,
 )
 from phronesis.conversation.laws import NOTHING, Verdict, confirm, consolidate, enter, finish, retract
-from phronesis.conversation.namesakes import ResolvedStatements, resolve_subjects
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, TurnPayload, payload_of
-from phronesis.core.items import UTC_OFFSET, Item, Trust
+from phronesis.core.items import DUE, UTC_OFFSET, Item, Trust
 from phronesis.core.proposals import Outcomes, Proposal, echo_predicate, judgements_in, proposals_in
-from phronesis.core.prospective import DUE
 from phronesis.core.relations import OUTDATED_BY, EvidenceRow, Mention, normal_name
 from phronesis.core.statements import (
     COMPARED,

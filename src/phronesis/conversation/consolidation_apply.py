@@ -12,9 +12,8 @@ from phronesis.conversation.laws import Verdict, best_match, may_outdate, moves
 from phronesis.core.changes import Patch
 from phronesis.core.entries import Entry
 from phronesis.core.ids import derived_id
-from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
+from phronesis.core.items import CORRECTED, DUE, MEMBER_PREFIX, Item
 from phronesis.core.proposals import Judgement, Proposal
-from phronesis.core.prospective import DUE
 from phronesis.core.relations import OUTDATED_BY, Edge, EvidenceRow, Polarity
 from phronesis.core.statements import COMPARED, HeldStatement, Occurrence, Statement, opposite_key
 from phronesis.index.tokens import tokenize

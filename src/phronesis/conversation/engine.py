@@ -8,14 +8,7 @@ from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from phronesis.conversation import (
-        entity_edits,
-        entity_resolution,
-        handlers,
-        policy_section,
-        typed_items,
-        value_reextraction,
-    )
+    from phronesis.conversation import direct_statements, entity_resolution, handlers, policy_section
     from phronesis.conversation.extraction import gate
     from phronesis.core import results
     from phronesis.core.changes import Changes
@@ -26,13 +19,11 @@ if TYPE_CHECKING:
 else:
     results = lazy_module("phronesis.core.results")
     token_encoder = lazy_module("phronesis.models.reader.token_encoder")
-    entity_edits = lazy_module("phronesis.conversation.entity_edits")
+    direct_statements = lazy_module("phronesis.conversation.direct_statements")
     policy_section = lazy_module("phronesis.conversation.policy_section")
     entity_resolution = lazy_module("phronesis.conversation.entity_resolution")
     handlers = lazy_module("phronesis.conversation.handlers")
     gate = lazy_module("phronesis.conversation.extraction.gate")
-    typed_items = lazy_module("phronesis.conversation.typed_items")
-    value_reextraction = lazy_module("phronesis.conversation.value_reextraction")
 
 
 def _open_messages(platform: Platform) -> OpenEngine:
@@ -41,16 +32,12 @@ def _open_messages(platform: Platform) -> OpenEngine:
 
 def _open_items(platform: Platform) -> OpenEngine:
     return OpenEngine(
-        handlers=typed_items.handlers(gate.terms_of(platform.policy.of(policy_section.ConversationPolicy)))
+        handlers=direct_statements.handlers(gate.terms_of(platform.policy.of(policy_section.ConversationPolicy)))
     )
 
 
-def _open_entities(_platform: Platform) -> OpenEngine:
-    return OpenEngine(handlers=entity_edits.handlers())
-
-
 def _open_updates(_platform: Platform) -> OpenEngine:
-    return OpenEngine(decorations={"update": value_reextraction.with_values})
+    return OpenEngine(decorations={"update": direct_statements.with_values})
 
 
 def _open_checks(platform: Platform) -> OpenEngine:
@@ -85,8 +72,7 @@ ENGINE: Final = Engine(
     policy=lambda: policy_section.ConversationPolicy,
     parts=(
         Part(open=_open_messages, verbs=("turn", "add")),
-        Part(open=_open_items, verbs=("item",)),
-        Part(open=_open_entities, verbs=("merge_entities", "split_entity")),
+        Part(open=_open_items, verbs=("item", "merge_entities", "split_entity")),
         Part(open=_open_updates, decorated=("update",)),
         Part(open=_open_checks),
     ),

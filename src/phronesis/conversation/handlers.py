@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.config import ExtractRole
 from phronesis.conversation.consolidation import consolidate_all, stated_in_messages
-from phronesis.conversation.context_outcomes import outcome_edges
 from phronesis.conversation.entity_resolution import make_entity, make_mention
-from phronesis.conversation.extraction.extractor import MENTIONS, DecidingExtractor, LocalExtractor, extract_locally
+from phronesis.conversation.extraction.extractor import MENTIONS, LocalExtractor, MessageExtractor, extract_locally
 from phronesis.conversation.extraction.gate import Gate, terms_of, withheld_in
-from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.conversation.policy_section import ConversationPolicy
 from phronesis.conversation.summaries import SessionSummarizer, with_summary
 from phronesis.core.changes import Changes
@@ -36,7 +34,7 @@ from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import PROPOSALS
-from phronesis.core.relations import Entity, Mention
+from phronesis.core.relations import BY_CITATION, CONTEXT_ID, CONTEXT_OUTCOME, OUTCOMES, Edge, Entity, Mention
 from phronesis.core.timestamps import local_isoformat, offset_minutes, parse_moment, parse_zone
 from phronesis.engine.content_guards import guard_prepare, suspected_texts, unlearned_messages
 from phronesis.engine.entry_applier import NAMED_SINCE, is_taken, with_replaced
@@ -47,6 +45,39 @@ from phronesis.errors import InputError
 from phronesis.log.inputs import EXTERNAL_ID, TIME_ZONE
 from phronesis.log.payloads import message_text
 from phronesis.store.lane_view import LaneView
+
+
+def outcome_edges(entry: Entry, made: Sequence[Item]) -> Sequence[Edge]:
+    """Return the edges to the items that a turn's reply used, ignored or contradicted.
+
+    They go from the last reply among the items ``made`` of its messages, or from the last message. A turn whose
+    messages were recorded before makes none, so its outcomes count once. Citations in a reply that is in quarantine are
+    not counted.
+    """
+    payload = payload_of(entry, TurnPayload)
+    said = payload.get("outcomes")
+    if not said or not made:
+        return ()
+    reply = next((one for one in reversed(made) if one.role == "assistant"), made[-1])
+    by_citation = said.get("by") == BY_CITATION
+    if by_citation and reply.quarantine is not None:
+        return ()
+    return [
+        Edge(
+            type=CONTEXT_OUTCOME,
+            from_kind="item",
+            from_id=reply.id,
+            to_kind="item",
+            to_id=item_id,
+            entry_id=entry.id,
+            grade=outcome,
+            origin="model" if by_citation else "rule",
+            data={CONTEXT_ID: payload.get("context_id")},
+        )
+        for outcome in OUTCOMES
+        for item_id in said.get(outcome, ())
+    ]
+
 
 if TYPE_CHECKING:
     from phronesis.conversation.extraction import context, model_extractor
@@ -110,60 +141,55 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     ids = [item_id(entry.id, "message", str(n)) for n in range(len(messages))] if PROPOSALS in outcomes else []
     unread = unlearned_messages(outcomes)
     stated = [one for one in stated_in_messages(view, entry, outcomes, items, ids) if one.proposal.n not in unread]
-    spoken = _conversation(entry, session, rows) if session_id is not None else None
-    spoken = with_summary(view, entry, outcomes, spoken)
-    edges = outcome_edges(entry, items)
-    if not stated:
-        alone = Changes(items=items, edges=edges, entities=entities, mentions=mentions, conversation=spoken)
-        return with_replaced(view, entry, alone)
     learned = consolidate_all(view, entry, stated)
-    both = replace(
+    spoken = _conversation(entry, session, rows) if session_id is not None else None
+    changes = replace(
         learned,
         items=[*items, *learned.items],
-        edges=[*edges, *learned.edges],
+        edges=[*outcome_edges(entry, items), *learned.edges],
         # Aliases come last: of two, the one with a canonical entity is kept.
         entities=[*entities, *learned.entities],
         mentions=[*mentions, *learned.mentions],
-        conversation=spoken,
+        conversation=with_summary(view, entry, outcomes, spoken),
     )
-    return with_replaced(view, entry, both)
+    return with_replaced(view, entry, changes)
 
 
 def message_time(entry: Entry, message: Mapping[str, Any]) -> datetime:
     """Return when a message was said: its own time, the call's, or when it was recorded."""
-    given = message.get("created_at") or payload_of(entry, TurnPayload).get("occurred_at")
+    given = _given_time(entry, message)
     return entry.recorded_at if given is None else parse_moment(given, field="created_at")
+
+
+def _given_time(entry: Entry, message: Mapping[str, Any]) -> Any:
+    return message.get("created_at") or payload_of(entry, TurnPayload).get("occurred_at")
 
 
 def _session_so_far(
     view: LaneView, session_id: str | None, messages: Sequence[Mapping[str, Any]]
 ) -> tuple[SessionRow | None, dict[tuple[str, str], str]]:
-    """Return the session, and its items' texts by message id that these messages may repeat."""
+    """Return the session, and its items that these messages may repeat, by message id and original text.
+
+    Rolled-back items are excluded; archived and retracted ones are included.
+    """
     if session_id is None:
         return None, {}
     ids = [message["id"] for message in messages if message.get("id") is not None]
     session, holds = view.session_holding(session_id, ids)
-    return session, _known_messages(view, session_id, ids) if holds else {}
-
-
-def _known_messages(view: LaneView, session_id: str, ids: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Return the session's items by message id and original text, whatever was edited since.
-
-    Rolled-back items are excluded; archived and retracted ones are included.
-    """
-    found = [item for item in view.messages_by_id(session_id, ids) if not taken_back(view, item)]
-    changed = view.deltas([item.id for item in found if item.version > 1])
+    found = [item for item in view.messages_by_id(session_id, ids) if not taken_back(view, item)] if holds else []
+    edited = [item.id for item in found if item.version > 1]
+    changed = view.deltas(edited) if edited else {}
     known: dict[tuple[str, str], str] = {}
     for item in found:
         edits = [delta.patch["content"] for delta in changed.get(item.id, ()) if "content" in delta.patch]
         words = edits[0][0] if edits else item.content
         known.setdefault((str(item.message_id), words), item.id)
-    return known
+    return session, known
 
 
 def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, Any], *, position: int) -> Item:
     payload = payload_of(entry, TurnPayload)
-    at = message_time(entry, message)
+    at, offset = message_time(entry, message), offset_minutes(_given_time(entry, message))
     return Item(
         id=item_id(entry.id, "message", str(n)),
         kind="message",
@@ -185,7 +211,7 @@ def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, An
         position=position if payload.get("session_id") is not None else None,
         occurred_at=at,
         valid_from=at,
-        data=said_there(message.get("created_at") or payload.get("occurred_at")),
+        data={} if offset is None else {UTC_OFFSET: offset},
         **view.scope_fields(),
     )
 
@@ -193,12 +219,6 @@ def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, An
 def _external_id(entry: Entry, message: Mapping[str, Any]) -> str | None:
     """Return the caller's own id of a message's item; older entries may hold any value in that member."""
     return message.get(EXTERNAL_ID) if entry.handler_version >= NAMED_SINCE else None
-
-
-def said_there(given: object) -> dict[str, int]:
-    """Return the member of an item's ``data`` with the UTC offset of a time; {} for UTC."""
-    offset = offset_minutes(given)
-    return {} if offset is None else {UTC_OFFSET: offset}
 
 
 def _message_row(
@@ -319,14 +339,10 @@ class InZone:
 
 def _local(entry: Entry, message: Mapping[str, Any], name: str) -> str | None:
     """Return a message's local time in a zone; None if it has an offset, or the zone is unknown."""
-    given = (
-        None if is_erased(message) else message.get("created_at") or payload_of(entry, TurnPayload).get("occurred_at")
-    )
-    if is_erased(message) or offset_minutes(given) is not None:
+    if is_erased(message) or offset_minutes(_given_time(entry, message)) is not None:
         return None
-    at = entry.recorded_at if given is None else parse_moment(given, field="created_at")
     try:
-        local = at.astimezone(parse_zone(name))
+        local = message_time(entry, message).astimezone(parse_zone(name))
     except (InputError, OverflowError):  # a zone unknown on this machine; a time at the calendar's first day
         return None
     return local_isoformat(local) if local.utcoffset() else None
@@ -359,7 +375,7 @@ def prepare_turns(platform: "Platform") -> Prepare:
     def find(bench: PrepareContext, text: str) -> Sequence[str]:
         return context.find_held(platform, bench, text)
 
-    prepare: Prepare = local if decider is None else DecidingExtractor(local, decider, find)
+    prepare: Prepare = local if decider is None else context.DecidingExtractor(local, decider, find)
     role = policy.roles.extract
     if names is not None and isinstance(role, ExtractRole):
         prepare = model_extractor.ModelExtractor(names, local, find, messages=role.messages, budget=role.context)

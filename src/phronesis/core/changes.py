@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, TypeVar
 
-from phronesis.core.documents import ResourceRows
-from phronesis.core.entries import ConversationRows
+from phronesis.core.entries import ConversationRows, ResourceRows
 from phronesis.core.ids import delta_id
 from phronesis.core.items import BOOKKEEPING, Item, flat_row, nested_row
 from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention

@@ -1,4 +1,4 @@
-"""Delimiters of untrusted text: write them so that the text cannot close them, and find composed blocks in messages.
+"""Delimiters of text: of untrusted text, which cannot close them, of composed blocks in messages, of private spans.
 
 Blocks that no participant of the conversation wrote are recognised by their form alone:
 
@@ -15,10 +15,10 @@ import hmac
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 # Delimiters that the enclosed text cannot close: each tag has a number that occurs in none of the texts (law 8).
 
@@ -221,3 +221,64 @@ def _merge_spans(spans: Iterable[Span]) -> list[Span]:
         else:
             out.append((start, end))
     return out
+
+
+# What agents' hooks and importers do not store: private spans, and turns that are off the record.
+
+HIDDEN: Final = "[private]"
+"""What stands in the place of a private span."""
+
+OFF_RECORD: Final = frozenset(
+    {"don't remember this", "do not remember this", "don't save this", "do not save this"}
+    | {"off the record", "this is off the record"}
+    | {"别记住这个", "不要记住这个", "别记这个", "不要记这个", "别记下来", "不要记下来"}
+)
+"""Commands by which a prompt is not kept: one of its clauses is such a phrase. No other wording is understood."""
+
+_CLAUSE_END: Final = re.compile(r"[.!?;:,\n。！？；：，、()（）]+")
+_POLITE: Final = ("please ", "请")
+
+_PRIVATE_TAG: Final = re.compile(r"[<＜]\s{0,8}([/／]?)\s{0,8}private\s{0,8}[>＞]", re.IGNORECASE)
+
+
+def without_private(text: str) -> str:
+    """Return a text without its private spans, which may be nested; one that is not closed ends with the text."""
+    out, depth, end = "", 0, 0
+    for tag in _PRIVATE_TAG.finditer(text):
+        if tag[1]:
+            if depth == 1:
+                end = tag.end()
+            depth = max(0, depth - 1)
+        else:
+            out += f"{text[end : tag.start()]}{HIDDEN}" if depth == 0 else ""
+            depth += 1
+    return out if depth else out + text[end:]
+
+
+def is_off_record(text: str) -> bool:
+    """Return whether a prompt says, by a phrase of ``OFF_RECORD``, that it is not to be kept."""
+    clauses = (clause.strip().casefold().replace("’", "'") for clause in _CLAUSE_END.split(text))
+    return any(_impolite(clause) in OFF_RECORD for clause in clauses)
+
+
+def _impolite(clause: str) -> str:
+    for word in _POLITE:
+        clause = clause.removeprefix(word)
+    return clause
+
+
+def kept_messages(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return the messages of a turn, of (role, text), as they may be kept; none of a turn that is off the record."""
+    said = [(role, without_private(text)) for role, text in messages if text.strip()]
+    if any(role == "user" and is_off_record(text) for role, text in said):
+        return []
+    return [{"role": role, "content": text} for role, text in said if text.strip()]
+
+
+def without_private_values(value: Any) -> Any:
+    """Return JSON data without the private spans of its texts."""
+    if isinstance(value, str):
+        return without_private(value)
+    if isinstance(value, Mapping):
+        return {without_private(name): without_private_values(one) for name, one in value.items()}
+    return [without_private_values(one) for one in value] if isinstance(value, list) else value

@@ -1,12 +1,17 @@
-"""Records of edges, evidence, entities and mentions."""
+"""What connects items: edges, evidence, outcomes of contexts, and the entities that texts mention, found by rules."""
 
 import dataclasses
+import re
 import unicodedata
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal
+from operator import attrgetter
+from typing import Any, Final, Literal, cast
 
+from phronesis.core.serialization import Record
+from phronesis.core.text import UNSPACED
 from phronesis.core.timestamps import from_micros, isoformat, optional_micros, optional_moment, to_micros
 
 OUTDATED_BY: Final = "outdated_by"
@@ -44,18 +49,7 @@ class Edge:
 
     def to_row(self) -> dict[str, Any]:
         """Return the stored form, which is also the form in deltas and results."""
-        return {
-            "type": self.type,
-            "from_kind": self.from_kind,
-            "from_id": self.from_id,
-            "to_kind": self.to_kind,
-            "to_id": self.to_id,
-            "entry_id": self.entry_id,
-            "weight": self.weight,
-            "grade": self.grade,
-            "origin": self.origin,
-            "data": dict(self.data),
-        }
+        return {**_EDGE_VALUES(self), "data": dict(self.data)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,23 +88,8 @@ class EvidenceRow:
 
     def to_row(self) -> dict[str, Any]:
         """Return the stored form: the time in microseconds."""
-        return {
-            "item_id": self.item_id,
-            "part": self.part,
-            "polarity": self.polarity,
-            "source_key": self.source_key,
-            "entry_id": self.entry_id,
-            "source_entry_id": self.source_entry_id,
-            "source_item_id": self.source_item_id,
-            "source_ref": self.source_ref,
-            "span_start": self.span_start,
-            "span_end": self.span_end,
-            "grade": self.grade,
-            "origin": self.origin,
-            "weight": self.weight,
-            "occurred_at": optional_micros(self.occurred_at),
-            "recorded_at": to_micros(self.recorded_at),
-        }
+        times = {"occurred_at": optional_micros(self.occurred_at), "recorded_at": to_micros(self.recorded_at)}
+        return {**_EVIDENCE_VALUES(self), **times}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "EvidenceRow":
@@ -124,8 +103,18 @@ class EvidenceRow:
         return {**self.to_row(), **times}
 
 
-# Entities and their mentions.
+def _values_of(record: type) -> Callable[[Any], dict[str, Any]]:
+    """Return a function that gives the fields of a record as a mapping."""
+    names = tuple(field.name for field in dataclasses.fields(record))
+    get = attrgetter(*names)
+    return lambda one: dict(zip(names, get(one), strict=True))
 
+
+_EDGE_VALUES: Final = _values_of(Edge)
+_EVIDENCE_VALUES: Final = _values_of(EvidenceRow)
+
+
+# Entities and their mentions.
 
 NAME: Final = "name"
 """The kind of entities that are names of people, places and things."""
@@ -182,3 +171,220 @@ def normal_name(name: str) -> str:
     Accents stay: "Ålice" and "Alice" are two people until an alias says otherwise.
     """
     return " ".join(unicodedata.normalize("NFKC", name[:MAX_NORMAL]).casefold().split())[:MAX_NORMAL]
+
+
+# Outcomes of the items that a context showed: used, ignored or contradicted, by citations or as a caller states them.
+# They are edges from the reply to the items. They bear on usefulness, never on what is held to be so.
+
+CONTEXT_OUTCOME: Final = "context_outcome"
+"""The type of the edge from a reply to an item of its context; the grade is the outcome."""
+
+CONTEXT_ID: Final = "context_id"
+"""The member of an edge's ``data`` with the context that showed the item."""
+
+ItemOutcome = Literal["used", "ignored", "contradicted"]
+
+USED: Final = "used"
+IGNORED: Final = "ignored"
+CONTRADICTED: Final = "contradicted"
+OUTCOMES: Final = (USED, IGNORED, CONTRADICTED)
+
+BY_CALLER: Final = "caller"
+BY_CITATION: Final = "citation"
+"""By whom the outcomes of a turn are: the member ``by`` of its payload's ``outcomes``."""
+
+WEIGHT: Final[Mapping[str, float]] = {USED: 0.5, IGNORED: 0.1, CONTRADICTED: 1.0}
+"""What an outcome weighs; a judgement of an agent weighs 1 (this project's choice).
+
+That a reply cites an item says less than that somebody calls it useful; that it cites others instead says little.
+"""
+
+MOST: Final = 3.0
+"""What all outcomes of an item weigh at most: one person's judgement, so that a person outweighs any number of them."""
+
+_ALIAS: Final = r"m[1-9][0-9]{0,4}|mem:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_CITED: Final = re.compile(rf"[\[【［]\s*((?:{_ALIAS})(?:\s*[,，、;；]\s*(?:{_ALIAS}))*)\s*[\]】］]")
+_ONE: Final = re.compile(_ALIAS)
+
+
+def citations_in(text: str) -> list[str]:
+    """Return the citations in a text, ``[m1]``, ``[m1, m3]`` or ``[mem:<id>]``, each once, without brackets."""
+    found = (one for group in _CITED.finditer(text) for one in _ONE.findall(group[1]))
+    return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class ItemUse(Record):
+    """How often reads showed an item, and what became of it in the contexts whose outcomes are known.
+
+    ``usefulness``, in [0, 1], is by these outcomes and by feedback; .5 without either.
+    """
+
+    shown: int = 0
+    used: int = 0
+    ignored: int = 0
+    contradicted: int = 0
+    usefulness: float = 0.5
+
+    @property
+    def summary(self) -> str:
+        """The counts in words; empty while no outcome is known."""
+        if not (self.used or self.ignored or self.contradicted):
+            return ""
+        return f"shown {self.shown}×, used {self.used}×, contradicted {self.contradicted}×"
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """What the outcomes weigh for and against the item's usefulness, together at most ``MOST``."""
+        useful = WEIGHT[USED] * self.used
+        against = WEIGHT[IGNORED] * self.ignored + WEIGHT[CONTRADICTED] * self.contradicted
+        scale = min(1.0, MOST / (useful + against)) if useful + against else 1.0
+        return useful * scale, against * scale
+
+
+UNUSED: Final = ItemUse()
+
+
+def latest_outcomes(edges: Iterable[Edge]) -> list[Edge]:
+    """Return the outcomes that count: of several for one item of a context the latest entry's."""
+    latest: dict[tuple[str, str], Edge] = {}
+    for edge in sorted(edges, key=lambda edge: (edge.entry_id, edge.identity)):
+        latest[edge.to_id, str(edge.data.get(CONTEXT_ID))] = edge
+    return list(latest.values())
+
+
+def outcomes_in(context_id: str, edges: Iterable[Edge]) -> dict[str, ItemOutcome]:
+    """Return what became of each item in one context."""
+    own = [edge for edge in edges if edge.data.get(CONTEXT_ID) == context_id]
+    return {edge.to_id: cast("ItemOutcome", edge.grade) for edge in latest_outcomes(own)}
+
+
+def uses_of(edges: Iterable[Edge]) -> dict[str, ItemUse]:
+    """Return how often contexts used, ignored and contradicted each item."""
+    counts: dict[str, dict[str, int]] = {}
+    for edge in latest_outcomes(edges):
+        of = counts.setdefault(edge.to_id, dict.fromkeys(OUTCOMES, 0))
+        of[str(edge.grade)] += 1
+    return {item_id: ItemUse(**of) for item_id, of in counts.items()}
+
+
+# Names in a text, found by rules: addresses, paths, handles, quoted titles and capitalised names.
+
+RULES_VERSION: Final = "mentions-rules/2"
+
+MAX_SCANNED: Final = 20_000
+"""Characters of a text that are scanned: names occur early, and a pasted log would yield thousands."""
+
+MAX_MENTIONS: Final = 64
+"""Maximum number of names kept for one text."""
+
+MAX_SURFACE: Final = 300
+"""Maximum length of a name in characters."""
+
+_LETTER: Final = rf"[^\W{UNSPACED}]"  # of a word that stands alone, in Chinese text too: "我和Alice去"
+_STEM: Final = rf"(?:{_LETTER}|[.-])"
+_CAPITAL: Final = "[A-ZÀ-ÖØ-Þ]"
+_SMALL: Final = "[a-zß-öø-ÿ\u0101-\u017f]{1,30}"
+_PARTICLES: Final = "(?:(?:of|de|van|von|der|da|di|la|le)[ -]){0,2}"
+_EXTENSIONS: Final = (
+    "c|cc|cfg|cif|conf|cpp|cs|css|csv|db|doc|docx|env|gif|go|gz|h|hpp|html|ini|ipynb|java|jpeg|jpg|js|json|jsonl|jsx|"
+    "kt|lean|lock|log|md|mp3|mp4|odt|parquet|pdf|php|png|ppt|pptx|ps1|py|pyi|r|rb|rs|rst|sh|sql|sqlite|svg|swift|tar|"
+    "tex|toml|ts|tsv|tsx|txt|vasp|wav|xls|xlsx|xml|xyz|yaml|yml|zip"
+)
+"""Extensions that make a word a file without a folder; otherwise "5 p.m." and "kids.They" would be files."""
+
+_RULES: Final = (
+    # Chinese letters belong to an address only where a part of it begins (/wiki/北京); else the sentence goes on.
+    ("url", "://", rf"https?://(?:[^\s<>\"'）)】\]{UNSPACED}\uff01-\uff65‘’“”]|(?<=[/=#?&])[一-鿿]{{1,40}}){{3,300}}"),
+    (
+        "email",
+        "@",
+        rf"(?<!{_LETTER})(?<![.+-])(?:{_LETTER}|[.+-]){{1,64}}@[A-Za-z0-9-]{{1,63}}(?:\.[A-Za-z0-9-]{{1,63}}){{1,4}}",
+    ),
+    (
+        "file",
+        "[.][A-Za-z]",
+        (
+            rf"(?<!{_LETTER})(?<![/.~-])(?:"
+            rf"(?:~|\.{{1,2}})?(?:/?{_STEM}{{1,80}}/){{1,12}}{_STEM}{{1,80}}\.[A-Za-z][A-Za-z0-9]{{0,5}}"
+            rf"|(?:{_LETTER}|-){_STEM}{{0,79}}\.(?:{_EXTENSIONS}))(?!{_LETTER})(?!/)"
+        ),
+    ),
+    ("handle", "@", rf"(?<!{_LETTER})(?<!@)@[A-Za-z][A-Za-z0-9_-]{{1,38}}"),
+    ("title", "《", r"《([^《》\n]{1,40})》"),
+    # What stands before the name is looked at behind its first letter: capitals are found fast.
+    (
+        "name",
+        _CAPITAL,
+        rf"{_CAPITAL}(?<!{_LETTER}.)(?<!['’].){_SMALL}(?:[ -]{_PARTICLES}{_CAPITAL}{_SMALL}){{0,3}}(?!{_LETTER})",
+    ),
+)
+"""Rules, each with an expression that quickly excludes most texts; ``re`` compiles and keeps them at first use."""
+
+_SENTENCE_START: Final = re.compile(r"(?:^|[.!?。！？:：;\n\"“(（]\s{0,2})$")
+_COMMON: Final = frozenset(
+    """
+    i a an and are as at be but by can could did do does for from had has have he her here hey hi his how if in is
+    it its just let my no not now of oh ok okay on or our please she so sorry sure thanks that the their then there
+    these they this to was we well were what when where which who why will with would yes you your yesterday today
+    tomorrow monday tuesday wednesday thursday friday saturday sunday january february march april may june july
+    august september october november december
+    about after also because before congrats congratulations dear good great hello maybe wow yeah
+    """.split()
+)
+"""Capitalised words at the start of a sentence that are no names; weekdays and months are times, not entities."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameMatch:
+    """A name in a text at [start, end)."""
+
+    surface: str
+    kind: str
+    start: int
+    end: int
+
+
+def find_mentions(text: str) -> list[NameMatch]:
+    """Return the names in a text, in order, without overlaps; the earlier rule wins.
+
+    A greeting or a weekday before a name is no part of it ("Hey Caroline"). A capitalised word at the start of a
+    sentence counts only when it occurs elsewhere in the text too. Time is linear in the text.
+    """
+    scanned = text[:MAX_SCANNED]
+    taken = bytearray(len(scanned))
+    found: list[NameMatch] = []
+    names: list[NameMatch] = []
+    for kind, needed, source in _RULES:
+        if re.search(needed, scanned) is None:
+            continue
+        rule = re.compile(source)
+        group = rule.groups  # the quoted title, or else the whole match
+        for match in rule.finditer(scanned):
+            if kind == "name" and match[group].casefold() in _COMMON:
+                continue
+            one = _trim_match(match[group], kind, match.start(group))
+            if one.surface and len(one.surface) <= MAX_SURFACE and not any(taken[one.start : one.end]):
+                (names if kind == "name" else found).append(one)
+                taken[one.start : one.end] = b"\1" * len(one.surface)
+    if names:
+        times = Counter(word for one in names for word in one.surface.split())
+        found += [one for one in names if _is_name(one, scanned, times)]
+    return sorted(found, key=lambda one: one.start)[:MAX_MENTIONS]
+
+
+def _trim_match(surface: str, kind: str, start: int) -> NameMatch:
+    surface = surface.rstrip(".,;:!?'’")
+    if kind == "name":
+        words = surface.split(" ")
+        while words and words[0].casefold() in _COMMON:
+            start += len(words.pop(0)) + 1
+        while words and words[-1].casefold() in _COMMON:
+            words.pop()
+        surface = " ".join(words)
+    return NameMatch(surface, kind, start, start + len(surface))
+
+
+def _is_name(found: NameMatch, text: str, times: Counter[str]) -> bool:
+    opens = _SENTENCE_START.search(text[max(0, found.start - 3) : found.start]) is not None
+    return not opens or " " in found.surface or times[found.surface] > 1

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, overload
 
-from phronesis.core.context_outcomes import UNUSED, ItemUse
 from phronesis.core.items import Item
 from phronesis.core.proposals import Gated
+from phronesis.core.relations import UNUSED, ItemUse
 from phronesis.core.serialization import EntryResult, Record, as_json
 
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final, Literal, Self, TypeVar
 
-from phronesis.core.ids import derived_id
+from phronesis.core.ids import Scope, derived_id, make_scope
 from phronesis.core.items import KINDS
 from phronesis.core.results import Degraded
-from phronesis.core.scope import Scope, make_scope
 from phronesis.core.serialization import Record, digest, plain
 from phronesis.core.text import check_text
 from phronesis.core.timestamps import FORMS, parse_moment

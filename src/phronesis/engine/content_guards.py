@@ -30,16 +30,16 @@ from typing import Any, Final
 
 from phronesis.config import SensitiveRules
 from phronesis.core.entries import Entry, Outcome, TurnPayload, is_erased, payload_of
+from phronesis.core.ids import LaneName
 from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.proposals import ECHOES, GATED, PROPOSALS, Refusal
-from phronesis.core.scope import LaneName
 from phronesis.core.shingles import ComparedTexts, echoes
 from phronesis.core.text import UNSPACED
 from phronesis.engine.handler import Outcomes, Prepare, PrepareContext
 from phronesis.engine.prompt_injection import MAX_QUOTE, find_order, is_judged, load_rules
 from phronesis.log.payloads import texts_of
-from phronesis.models.reader.reader import TextClassifier, load_reader, load_text_classifier
+from phronesis.models.reader import TextClassifier, load_reader, load_text_classifier
 from phronesis.models.text_features import MAX_SCANNED, has_han, normalise_text, sentences
 from phronesis.store.impressions import shown_before, texts_of_items
 

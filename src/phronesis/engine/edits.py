@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from phronesis.core.changes import Changes, Delta, Fold, Patch
 from phronesis.core.entries import ArchiveAllPayload, EditPayload, Entry, is_erased, payload_of
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.core.results import EditResult
-from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode
 from phronesis.core.statements import STATED
 from phronesis.core.timestamps import isoformat, parse_moment, to_micros

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from phronesis.core.ids import child_entry_id, parse_id
+from phronesis.core.ids import LaneName, child_entry_id, make_scope, parse_id
 from phronesis.core.results import ErasureCertificate
-from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.timestamps import from_micros
 from phronesis.engine.edits import Call, moved_on
 from phronesis.engine.erasure_plan import (

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from phronesis.log.erasure import Redactor
     from phronesis.models.embedders import Embedders
     from phronesis.models.model_registry import ModelRegistry
+    from phronesis.recall.query import Search
     from phronesis.recall.scope_index import ScopeIndexes
-    from phronesis.recall.search_options import Search
     from phronesis.store.database import Database
     from phronesis.store.retention import Usage
 else:
@@ -77,7 +77,7 @@ class OpenEngine:
     """What an engine brings to one open store.
 
     ``decorations`` replace handlers of the spine and of other engines, by verb. ``components`` are what `Memory`
-    delegates to: by the names of `phronesis.memory.components.Components`, others under ``extensions``.
+    delegates to: by the names of `phronesis.memory.runtime.Components`, others under ``extensions``.
     """
 
     handlers: "Sequence[Handler]" = ()

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from phronesis.core.entries import Entry, Outcome
+from phronesis.core.ids import LaneName
 from phronesis.core.proposals import Gated
-from phronesis.core.scope import LaneName
 from phronesis.engine.entry_applier import AppliedEntry
 from phronesis.engine.interpreter import Interpreter, NotAtOnce
 from phronesis.errors import HandlerMissing, PhronesisError, StorageError, StorageFull

@@ -1,4 +1,4 @@
-"""Prepare the verb ``abstract``: derive principles from groups of patterns on one topic (EMB-10).
+"""The verb ``abstract``: derive principles from groups of patterns on one topic, and store them (EMB-10).
 
 A principle whose support is unchanged is left as it is: no change and no model call.
 """
@@ -11,17 +11,17 @@ from typing import Annotated, Any, Final
 
 import pydantic
 
+from phronesis.core.changes import Changes, Patch
 from phronesis.core.data_delimiters import choose_boundary
-from phronesis.core.entries import Entry, Outcome
-from phronesis.core.items import Item
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.items import Trust
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.vectors import match_by_overlap
-from phronesis.engine.handler import PrepareContext, answer_outcomes
+from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext, answer_outcomes
 from phronesis.engine.prompt_injection import find_order
-from phronesis.experience.aggregation import AGGREGATE
-from phronesis.experience.event_views import readable
+from phronesis.experience.event_views import item_edge, readable
 from phronesis.experience.laws.principle_text import Wording, first_sentences, narrow_wording, say, speaks_chinese, word
-from phronesis.experience.laws.records import CROSSED, L1, PATTERN, PRINCIPLE, UNCONFIRMED, L1Event, event_of
+from phronesis.experience.laws.records import ABSTRACT, L1, PATTERN, PRINCIPLE, REFINES, SUPPORTS, UNCONFIRMED
 from phronesis.experience.laws.topics import (
     KEPT,
     PatternInput,
@@ -32,79 +32,11 @@ from phronesis.experience.laws.topics import (
     is_confirmed,
     material,
 )
-from phronesis.experience.pattern_relations import TopicLikeness, repeats, with_loose
+from phronesis.experience.pattern_handlers import LearnedChanges
+from phronesis.experience.topic_likeness import LanePatterns, TopicLikeness, put_away, repeats, see
 from phronesis.models.embedders import Embedders
 from phronesis.models.structured_client import Answer, StructuredClient, Task, drop_invalid, prompt
 from phronesis.store.lane_view import LaneView
-from phronesis.store.log import entries_of_verb
-
-# Input of an abstraction: the patterns of a lane with their events, and the existing principles.
-
-ABSTRACT: Final = "abstract"
-
-
-@dataclass(frozen=True, slots=True)
-class LanePatterns:
-    """The patterns of a lane, and its principles with their evidence.
-
-    ``stands_on`` are the last abstraction and the aggregations since: an erasure reaches all that is derived from one.
-    """
-
-    patterns: Sequence[PatternInput]
-    principles: Mapping[str, Item]
-    evidence: Mapping[str, Sequence[EvidenceRow]]
-    stands_on: Sequence[str]
-
-
-def see(view: LaneView, entry: Entry) -> LanePatterns:
-    """Return the input of an abstraction, without crossed patterns, whose events would count twice."""
-    patterns = [one for one in view.find(kinds=(PATTERN,)) if not one.data.get("cluster_info", {}).get(CROSSED)]
-    rows = view.evidence([one.id for one in patterns])
-    held = view.items(row.source_key for of_pattern in rows.values() for row in of_pattern)
-    events = {one: event_of(item) for one, item in held.items() if item.kind == L1 and item.live}
-    found = [_pattern(one, rows.get(one.id, ()), events) for one in patterns]
-    principles = {one.id: one for one in view.find(kinds=(PRINCIPLE,), live=False) if one.live or put_away(one)}
-    log = view.log or view.unit
-    last = entries_of_verb(log, view.lane_id, ABSTRACT, before=entry.seq)[-1:]
-    since = entries_of_verb(log, view.lane_id, AGGREGATE, before=entry.seq, after=last[0].seq if last else 0)
-    earlier = [row.entry_id for row in (*last, *since)]
-    return LanePatterns(
-        with_loose(view, [one for one in found if one.events]), principles, view.evidence(principles), earlier
-    )
-
-
-def put_away(principle: Item) -> bool:
-    """Return whether a person or forgetting archived a principle: it is neither recreated nor changed.
-
-    A principle that a rollback took back is archived and retracted at once, and may be created again.
-    """
-    if principle.ended is None:
-        return not principle.live
-    return principle.ended == "retracted" and principle.status == "active"
-
-
-def _pattern(item: Item, rows: Sequence[EvidenceRow], events: Mapping[str, L1Event]) -> PatternInput:
-    typical = sorted(rows, key=lambda row: (-row.weight, row.source_key))
-    held = {
-        polarity: [events[row.source_key] for row in typical if row.polarity == polarity and row.source_key in events]
-        for polarity in ("support", "contra")
-    }
-    signature = item.data.get("signature", {})
-    return PatternInput(
-        id=item.id,
-        outcome=item.label or "unknown",
-        summary=item.data.get("summary", ""),
-        recommendation=item.data.get("recommendation", ""),
-        terms=tuple(signature.get("terms", ())),
-        artifacts=tuple(signature.get("artifacts", ())),
-        families=tuple(signature.get("families", ())),
-        situation=signature.get("situation", ""),
-        goal=signature.get("goal", ""),
-        events=tuple(held["support"]),
-        counter=tuple(held["contra"]),
-        trust=int(item.trust),
-    )
-
 
 # Wording by a model: one structured call for all principles to be worded (role ``abstract``).
 
@@ -356,3 +288,103 @@ def _principle(n: int, drawn: PrincipleDraft, plan: AbstractionPlan, wording: Wo
         "origin": "rule" if wording is None else "model",
         **asdict(found),
     }
+
+
+SAID_ANEW: Final = "abstracted"
+_TOLD: Final = tuple(
+    """
+    condition action because watch_out cost risk support avoid counterexamples slot origin lead
+    """.split()
+)
+"""Members of a principle's data that are copied from the outcome."""
+
+
+def apply_abstract(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Return the changes of an abstraction on the present lane."""
+    said = next(iter(outcomes.get(PRINCIPLES, ())), None)
+    if is_erased(entry.payload) or said is None:
+        return Changes()
+    work = _AbstractionChanges(view, entry, said.body)
+    for one in said.body["principles"]:
+        work.place(one)
+    for one in said.body["principles"]:
+        work.refine(one)
+    for principle, why in said.body["ended"]:
+        work.dissolve(principle, why)
+    return work.changes()
+
+
+class _AbstractionChanges(LearnedChanges):
+    """Collects the changes of one abstraction, principle by principle."""
+
+    def __init__(self, view: LaneView, entry: Entry, body: Mapping[str, Any]) -> None:
+        super().__init__(view, entry, SUPPORTS)
+        named = [one[name] for one in body["principles"] for name in ("continues", "broader") if one[name]]
+        named += [one for one, _ in body["ended"]]
+        self._principles = {one: item for one, item in view.items(named).items() if item.kind == PRINCIPLE}
+        evidence = view.evidence(self._principles)
+        self._before = {
+            one: [row for row in evidence.get(one, ()) if _is_own_evidence(row)] for one in self._principles
+        }
+        known = sorted(self._principles)
+        self._refining = [*view.edges_from(known, REFINES), *view.edges_to(known, REFINES)]
+        sources = view.items(source for one in body["principles"] for source, _, _ in one["evidence"])
+        self._sources = {one: item for one, item in sources.items() if item.kind in (PATTERN, L1) and item.live}
+        self._made: dict[int, str] = {}
+
+    def place(self, one: Mapping[str, Any]) -> None:
+        """Create or update a principle; without a live pattern there is none."""
+        rows = [(source, polarity, weight) for source, polarity, weight in one["evidence"] if source in self._sources]
+        support = [source for source, polarity, _ in rows if polarity == "support"]
+        if not support:
+            return
+        known = self._principles.get(one["continues"] or "")
+        if known is None or not (known.live or put_away(known)):
+            principle = self.create(PRINCIPLE, support, _fields(one))
+        else:
+            principle = known.id
+            self.patches.append(Patch(principle, _fields(one), SAID_ANEW))
+        self._made[one["n"]] = principle
+        before = {row.identity: row for row in self._before.get(principle, ())}
+        for source, polarity, weight in rows:
+            row = self.row(principle, polarity, self._sources[source], weight)
+            old = before.pop(row.identity, None)
+            if old is None or old.weight != weight:
+                self.support(row, old)
+        self.drop([*before.values()])
+
+    def refine(self, one: Mapping[str, Any]) -> None:
+        """Link a narrower principle to its broader one, and to no other."""
+        principle = self._made.get(one["n"])
+        if principle is None:
+            return
+        broader = None if one["refines"] is None else self._made.get(one["refines"], one["broader"])
+        self.dropped_edges += [edge for edge in self._refining if edge.from_id == principle and edge.to_id != broader]
+        if broader is not None:
+            self.edges.append(item_edge(REFINES, principle, broader, self._entry.id))
+
+    def dissolve(self, principle: str, why: str) -> None:
+        """End a principle, if it is live."""
+        item = self._principles.get(principle)
+        if item is not None and item.live:
+            self.end(principle, "dissolved", why, self._before[principle])
+            self.dropped_edges += [edge for edge in self._refining if principle in (edge.from_id, edge.to_id)]
+
+    def edge_weight(self, row: EvidenceRow) -> float:
+        """Return the weight of a row's edge: patterns weigh the number of their sources."""
+        return round(row.weight / (row.weight + 1.0), 4)
+
+
+def _is_own_evidence(row: EvidenceRow) -> bool:
+    """Return whether a row is evidence by a pattern or an event; a judgement names no item."""
+    return row.polarity in OWN and row.source_item_id is not None and row.origin != "human"
+
+
+def _fields(one: Mapping[str, Any]) -> dict[str, Any]:
+    told = {f"data.{name}": one[name] or None for name in _TOLD} | {f"data.{UNCONFIRMED}": one.get(UNCONFIRMED) or None}
+    return {"content": one["content"], "label": one["outcome"], "trust": Trust(one["trust"]), **told}
+
+
+def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
+    """Return the handler of ``abstract``; ``prepare`` prepares it."""
+    return (Handler(verb=ABSTRACT, apply=apply_abstract, prepare=prepare),)

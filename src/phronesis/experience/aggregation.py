@@ -15,15 +15,22 @@ from phronesis.core.timestamps import to_micros
 from phronesis.engine.handler import PrepareContext
 from phronesis.experience.event_matrix import EventTable, EventTables
 from phronesis.experience.event_views import ALONE, SAMPLED, ViewReader, ViewTable, bonds_among, readable
-from phronesis.experience.incremental_scope import method_of, near_to, reach_of, views_of
-from phronesis.experience.laws.clustering import PairConstraints, view_of
+from phronesis.experience.laws.clustering import view_of
 from phronesis.experience.laws.event_draft import VIEWS
-from phronesis.experience.laws.neighbour_graph import NOBODY, candidate_pairs
+from phronesis.experience.laws.neighbour_graph import NOBODY, PairConstraints, candidate_pairs
 from phronesis.experience.laws.principle_text import describe
 from phronesis.experience.laws.records import CROSSED, PATTERN, event_of
 from phronesis.experience.laws.similarity import Floats, Rows
-from phronesis.experience.pattern_relations import counterexamples, similar_groups, typical_first
-from phronesis.experience.watermarks import last_processed, unmerged_patterns
+from phronesis.experience.maintenance_schedule import last_processed, unmerged_patterns
+from phronesis.experience.pattern_relations import (
+    counterexamples,
+    method_of,
+    near_to,
+    reach_of,
+    similar_groups,
+    typical_first,
+    views_of,
+)
 from phronesis.models.embedders import Embedders
 from phronesis.store.lane_view import LaneView
 
@@ -212,7 +219,6 @@ def outcome_of(labels: Iterable[str | None]) -> str:
 
 # The prepare step of ``aggregate``.
 
-AGGREGATE: Final = "aggregate"
 
 CLUSTERS: Final = "clusters"
 """The role of the outcome: the groups of the part that was examined, and their descriptions."""
@@ -233,7 +239,7 @@ SMALL: Final = 200
 WORDED: Final = 1_000
 """All events are regrouped, too, when a lane has grown by the factor `GROWTH`, or `BY_WORDS` where there are no
 vectors, since terms are less rare then; in a lane of up to `SMALL` events (by words `WORDED`), by `CLOSE`
-(docs/decisions/15-aggregation.md)."""
+(docs/decisions/14-experience-at-scale.md)."""
 
 
 @dataclass(slots=True)

@@ -12,36 +12,59 @@ if TYPE_CHECKING:
     from phronesis.core.entries import Entry
     from phronesis.core.items import Item
     from phronesis.experience import (
+        abstraction,
+        aggregation,
         event_embeddings,
         event_handlers,
+        feedback,
         maintenance_schedule,
+        pattern_handlers,
         policy_section,
+        provenance,
         query,
-        query_answer,
     )
-    from phronesis.experience.laws import evidence_fold
+    from phronesis.experience.laws import evidence_fold, topics
     from phronesis.experience.sources import port
     from phronesis.index import projections
     from phronesis.index.projections import Projection
     from phronesis.store.lane_view import LaneView
 else:
-    policy_section = lazy_module("phronesis.experience.policy_section")
+    abstraction = lazy_module("phronesis.experience.abstraction")
+    aggregation = lazy_module("phronesis.experience.aggregation")
     event_embeddings = lazy_module("phronesis.experience.event_embeddings")
     event_handlers = lazy_module("phronesis.experience.event_handlers")
     evidence_fold = lazy_module("phronesis.experience.laws.evidence_fold")
+    feedback = lazy_module("phronesis.experience.feedback")
     maintenance_schedule = lazy_module("phronesis.experience.maintenance_schedule")
+    pattern_handlers = lazy_module("phronesis.experience.pattern_handlers")
+    policy_section = lazy_module("phronesis.experience.policy_section")
     port = lazy_module("phronesis.experience.sources.port")
     projections = lazy_module("phronesis.index.projections")
     query = lazy_module("phronesis.experience.query")
-    query_answer = lazy_module("phronesis.experience.query_answer")
+    provenance = lazy_module("phronesis.experience.provenance")
+    topics = lazy_module("phronesis.experience.laws.topics")
 
 
 def _open_learning(platform: Platform) -> OpenEngine:
-    return maintenance_schedule.open_learning(platform)
+    embedders, own = platform.embedders, platform.policy.of(policy_section.ExperiencePolicy).experience
+    worth = topics.PrincipleThresholds(**dict(own.abstract))
+    abstracting = abstraction.AbstractionPreparer(embedders, platform.models.asker("abstract"), worth)
+    scheduler = maintenance_schedule.MaintenanceScheduler(
+        platform.database, own.aggregate_events, own.aggregate_hours, own.abstract_hours, own.background
+    )
+    return OpenEngine(
+        handlers=(
+            *event_handlers.handlers(event_handlers.SourcePreparer(port.SOURCES)),
+            *pattern_handlers.handlers(aggregation.AggregationPreparer(embedders)),
+            *abstraction.handlers(abstracting),
+            *feedback.HANDLERS,
+        ),
+        components={"keeper": scheduler},
+    )
 
 
 def _open_reading(platform: Platform) -> OpenEngine:
-    return OpenEngine(components={"experience": query_answer.ExperienceBook(platform.database)})
+    return OpenEngine(components={"experience": provenance.ExperienceBook(platform.database)})
 
 
 def _open_asking(platform: Platform) -> OpenEngine:

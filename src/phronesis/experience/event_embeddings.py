@@ -4,7 +4,7 @@ The parts of a lesson (attempt, result, reflection) are compared separately and 
 (docs/decisions/13-experience-patterns.md). Encoders place texts of one domain close together, whatever lesson they
 hold: a linear map takes the vectors of an event's whole and of its lesson's parts, by one encoder or two, to 128
 numbers in which events with one lesson are close. It was trained on labelled events by supervised contrastive learning
-(Khosla et al. 2020; docs/decisions/14-lesson-encoders.md) and is valid only for its encoders; ``phronesis bench
+(Khosla et al. 2020; docs/decisions/13-experience-patterns.md) and is valid only for its encoders; ``phronesis bench
 lesson-map`` fits it.
 """
 
@@ -207,7 +207,7 @@ LEARNED: Final = "lesson"
 """The name of the metric that compares positions in the lesson map."""
 LEARNED_SPREAD: Final = 0.2
 """Standard deviation of the cosines of positions in the lesson map, on readable labelled sets that taught it nothing
-(docs/decisions/14-lesson-encoders.md)."""
+(docs/decisions/13-experience-patterns.md)."""
 
 
 @dataclass(slots=True)

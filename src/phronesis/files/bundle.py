@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.core.ids import derived_id
+from phronesis.core.ids import derived_id, make_scope
 from phronesis.core.items import Item
-from phronesis.core.scope import make_scope
 from phronesis.core.serialization import Record
 from phronesis.errors import InputError, NotFound, PhronesisError, VersionConflict
-from phronesis.files.concept import (
+from phronesis.files.item_files import (
     EDITABLE,
     TYPES,
     Concept,

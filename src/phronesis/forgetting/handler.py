@@ -1,4 +1,4 @@
-"""The handler of ``forget``, which archives and finally ends items that are no longer used (EMB-16; docs/decisions/19).
+"""The handler of ``forget``, which archives and finally ends items that are no longer used (EMB-16; docs/decisions/17).
 
 The entry holds the kinds, the parameters, and the usage since the last run, so that ``apply`` is pure and a dry run
 computes the same plan.
@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, is_erased, payload_of
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
-from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import from_micros
 from phronesis.engine.handler import FAILED_ROLE, Handler, Outcomes
 from phronesis.engine.writer import Writer

@@ -1,4 +1,4 @@
-"""Retention of an item, and what follows from it (EMB-16; docs/decisions/19).
+"""Retention of an item, and what follows from it (EMB-16; docs/decisions/17).
 
 Retention falls exponentially with the time since the last use (Ebbinghaus 1885), more slowly the more often an item was
 used, the more important and useful it is, and the more its source is trusted; counter-evidence lowers it at once. Items
@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from math import isfinite, log2
 from typing import Any, Final, Literal
 
-from phronesis.core.items import Item, Trust
-from phronesis.core.prospective import DUE, PROSPECTIVE
+from phronesis.core.items import DUE, PROSPECTIVE, Item, Trust
 from phronesis.core.serialization import round_stored
 from phronesis.core.timestamps import isoformat, parse_moment
 from phronesis.experience.laws.records import EVENT_KIND, PATTERN_KIND, PRINCIPLE_KIND

@@ -5,13 +5,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypedDict
 
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME, UNUSED, ItemUse, uses_of
 from phronesis.core.items import Item
-from phronesis.core.relations import EvidenceRow
+from phronesis.core.relations import CONTEXT_OUTCOME, UNUSED, EvidenceRow, ItemUse, uses_of
 from phronesis.core.timestamps import from_micros, parse_moment, to_micros
 from phronesis.experience.aggregation import MIN_MEMBERS
-from phronesis.experience.laws.evidence_fold import sides
-from phronesis.experience.laws.feedback_weights import heard, usefulness
+from phronesis.experience.laws.evidence_fold import heard, sides, usefulness
 from phronesis.experience.laws.records import PATTERN, PRINCIPLE
 from phronesis.forgetting.laws import (
     EXPERIENCE,

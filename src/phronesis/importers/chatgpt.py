@@ -16,6 +16,7 @@ from phronesis.core.serialization import digest
 from phronesis.core.timestamps import isoformat
 from phronesis.importers.import_call import (
     LATEST,
+    Chat,
     Format,
     ImportCall,
     Member,
@@ -27,8 +28,9 @@ from phronesis.importers.import_call import (
     present_fields,
     read_members,
     text_or_empty,
+    turns_of,
+    with_external_id,
 )
-from phronesis.importers.turns import Chat, turns_of, with_external_id
 
 CHATGPT_FILE: Final = r"conversations(-\d+)?\.json"
 SPOKEN: Final = frozenset({"text", "multimodal_text"})

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from phronesis.importers.import_call import (
+    Chat,
     Format,
     ImportCall,
     Member,
@@ -22,8 +23,9 @@ from phronesis.importers.import_call import (
     present_fields,
     read_members,
     text_or_empty,
+    turns_of,
+    with_external_id,
 )
-from phronesis.importers.turns import Chat, turns_of, with_external_id
 
 CLAUDE_FILE: Final = r"(conversations|memories|projects)(-\d+)?\.json|(memories|projects)/[^/]+\.json"
 PROJECT_FILE: Final = r"projects(-\d+)?\.json|projects/[^/]+\.json"

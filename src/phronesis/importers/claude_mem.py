@@ -16,6 +16,7 @@ from phronesis.core.timestamps import isoformat
 from phronesis.importers.import_call import (
     INSIDE,
     LATEST,
+    Chat,
     Format,
     ImportCall,
     SkippedObject,
@@ -27,9 +28,9 @@ from phronesis.importers.import_call import (
     present_fields,
     read_members,
     text_or_empty,
+    turns_of,
 )
 from phronesis.importers.transcripts import project_of
-from phronesis.importers.turns import Chat, turns_of
 from phronesis.store.sqlite_files import check_file, has_tables, read_table
 
 TABLES: Final[Mapping[str, str]] = {

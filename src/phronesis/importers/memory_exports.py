@@ -1,4 +1,9 @@
-"""Importers for ``get_all``'s output of mem0, and for the items of a LangGraph store, which LangMem uses."""
+"""Importers: mem0's ``get_all``, the items of a LangGraph store (LangMem uses it), and Letta's agent files (``.af``).
+
+Letta's memory blocks are facts, messages a session, attached files documents. The ids in an agent file are those of the
+file, so that a block is named by its agent and label, and a message by its time and text: a later file of the same
+agent adds what is new.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,8 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from phronesis.core.serialization import digest
 from phronesis.importers.import_call import (
     INSIDE,
+    Chat,
     Format,
     ImportCall,
     SkippedObject,
@@ -15,8 +22,11 @@ from phronesis.importers.import_call import (
     bytes_of,
     mapping_or_empty,
     name_of,
+    objects,
     present_fields,
     read_members,
+    text_or_empty,
+    turns_of,
 )
 
 _MEM0_KEPT: Final = ("id", "hash", "updated_at", "categories", "actor_id", "role", "app_id")
@@ -118,4 +128,122 @@ LANGGRAPH: Final = Format(
     partial(bytes_of, inside=INSIDE),
     "items of a LangGraph store, as LangMem keeps them: objects with a namespace, a key and a value",
     fits=lambda given: "value" in given and ("key" in given or "namespace" in given),
+)
+
+
+LETTA_FILE: Final = r".*\.(af|json)"
+PERSONA: Final = "persona"
+"""The label of the block in which an agent describes itself."""
+SEND: Final = "send_message"
+"""The tool by which older agents speak."""
+
+
+def read_letta(path: Path) -> Iterator[Step]:
+    """Yield the blocks, messages and files of each agent of an agent file."""
+    for member in read_members(path, inside=LETTA_FILE):
+        given = member.value
+        if not isinstance(given, dict) or not is_letta(given):
+            yield SkippedObject(member.place, member.fault or "no agent file", member.done)
+            continue
+        shared = {str(one.get("id")): one for one in objects(given.get("blocks"))}
+        agents = objects(given.get("agents")) if "agents" in given else [given]
+        for agent in agents:
+            yield from _agent(agent, shared, member.done)
+        for one in shared.values():  # those of no agent
+            yield from _block(one, "shared", member.done)
+        for file in objects(given.get("files")):
+            name, text = text_or_empty(file.get("file_name")), text_or_empty(file.get("content"))
+            if name and text:
+                arguments = {"text": text, "uri": f"letta:file/{name}", "title": name, "metadata": {"letta": {}}}
+                yield ImportCall("resource", f"letta:file/{name}", arguments, done=member.done)
+
+
+def is_letta(given: Mapping[str, Any]) -> bool:
+    """Return whether an object is an agent file, of today's form or of the first, which holds one agent."""
+    today = isinstance(given.get("agents"), list) and isinstance(given.get("blocks"), list)
+    return today or (isinstance(given.get("core_memory"), list) and "agent_type" in given)
+
+
+def _agent(agent: Mapping[str, Any], shared: dict[str, Mapping[str, Any]], done: int) -> Iterator[Step]:
+    name = name_of(agent.get("name") or agent.get("id")) or "agent"
+    own = agent.get("block_ids")
+    blocks = [shared.pop(str(one)) for one in own if str(one) in shared] if isinstance(own, list) else []
+    for one in [*blocks, *objects(agent.get("memory_blocks")), *objects(agent.get("core_memory"))]:
+        yield from _block(one, name, done)
+    messages = []
+    for n, said in enumerate(objects(agent.get("messages")), start=1):
+        for read in _messages(said):
+            if isinstance(read, str):
+                yield SkippedObject(f"letta:{name}, message {n}", read, done)
+            else:
+                messages.append(read)
+    yield from turns_of(Chat(f"letta:{name}", name, done, messages, agent_id=name))
+
+
+def _block(block: Mapping[str, Any], agent: str, done: int) -> Iterator[Step]:
+    """Yield a memory block as a fact; the persona is one about the agent."""
+    label, text = text_or_empty(block.get("label")) or "block", text_or_empty(block.get("value"))
+    ref = f"letta:{agent}/{label}"
+    if not text:
+        yield SkippedObject(ref, "a block without text", done)
+        return
+    about = {"agent": agent, "label": label}
+    arguments = {
+        "content": text,
+        "kind": "fact",
+        "subject": agent if label == PERSONA else None,
+        "agent_id": agent,
+        "external_id": name_of(ref),
+        "metadata": {"letta": present_fields({**about, "description": block.get("description") or None})},
+    }
+    yield ImportCall("add", ref, present_fields(arguments), done=done, identity={"letta": about})
+
+
+def _messages(said: Mapping[str, Any]) -> Iterator[Mapping[str, Any] | str]:
+    """Yield what a message says to a person, or the reason for skipping it."""
+    role, at = str(said.get("role")), text_or_empty(said.get("created_at")) or None
+    if role not in {"user", "assistant"}:
+        yield f"role {role:.40}"
+        return
+    content = said.get("content")
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
+    texts = [text_or_empty(one.get("text")) for one in blocks if one.get("type") == "text"]
+    sent = [text for call in objects(said.get("tool_calls")) if (text := _sent_text(call))]
+    if role == "assistant" and sent:  # the text beside it is the agent's thought
+        texts = sent
+    elif role == "user":
+        texts = [_user_text(text) for text in texts]
+    text = "\n".join(filter(None, texts))
+    if text:
+        identity = digest([role, at, text])[:16]
+        yield present_fields({"role": role, "content": text, "id": identity, "created_at": at})
+    else:
+        yield "no words to a person"
+
+
+def _sent_text(call: Mapping[str, Any]) -> str:
+    """Return what a call of the tool that speaks says."""
+    function = mapping_or_empty(call.get("function"))
+    return text_or_empty(_parsed(function.get("arguments")).get("message")) if function.get("name") == SEND else ""
+
+
+def _user_text(text: str) -> str:
+    """Return the user's words; older agents get them in JSON, and events such as a login under the user's name."""
+    event = _parsed(text)
+    return text if "type" not in event else text_or_empty(event.get("message")) * (event["type"] == "user_message")
+
+
+def _parsed(text: Any) -> Mapping[str, Any]:
+    """Return the object that a text holds as JSON; an empty one if it holds none."""
+    try:
+        return mapping_or_empty(json.loads(text)) if isinstance(text, str) and text.startswith("{") else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
+LETTA: Final = Format(
+    read_letta,
+    partial(bytes_of, inside=LETTA_FILE),
+    "an agent file of Letta (.af): an object with agents and blocks",
+    fits=is_letta,
 )

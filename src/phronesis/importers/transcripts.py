@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.core.private_spans import is_off_record, without_private_values
+from phronesis.core.data_delimiters import is_off_record, without_private_values
 from phronesis.errors import InputError
 from phronesis.importers.import_call import Format, ImportCall, SkippedObject, Step, mapping_or_empty, name_of, objects
 

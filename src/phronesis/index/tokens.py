@@ -32,7 +32,7 @@ from Stemmer import Stemmer
 from phronesis.core.calendar import read_times
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.recall.scoring.packed_features import (
+from phronesis.recall.scoring.lane_arrays import (
     ASKS,
     FROM_ASSISTANT,
     FROM_TOOL,

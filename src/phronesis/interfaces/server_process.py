@@ -187,14 +187,14 @@ def _oauth(app: "FastAPI", memory: Memory, serving: Serving) -> None:
     if serving.oauth is None:
         return
     try:
-        from phronesis.interfaces.http.oauth_routes import mount_oauth  # noqa: PLC0415 - an optional package
+        from phronesis.interfaces.http.oauth import mount_oauth  # noqa: PLC0415 - an optional package
     except ImportError as error:
         raise MissingExtra("server.oauth needs: pip install 'phronesis[server,mcp]'") from error
     mount_oauth(app, memory, serving.oauth)
     if serving.oauth.issuer is None:
-        from phronesis.interfaces.web.pages import consent  # noqa: PLC0415 - the SDK: an extra
+        from phronesis.interfaces.web.pages.login import consent_router  # noqa: PLC0415 - with the pages
 
-        app.include_router(consent.router, include_in_schema=False)
+        app.include_router(consent_router, include_in_schema=False)
 
 
 MOUNTS: Final[Sequence[Mount]] = (_pages, _tools, _oauth)

@@ -11,8 +11,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, Literal
 
-from phronesis.core.documents import ReadDocument, Section
-from phronesis.core.entries import ERASED
+from phronesis.core.entries import ERASED, ReadDocument, Section
 from phronesis.core.ids import item_id
 from phronesis.core.proposals import Gated
 from phronesis.core.redaction import find_private, marker, redact_value

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar, get_args
 
 from phronesis.core.entries import NOTHING
-from phronesis.core.ids import is_id
+from phronesis.core.ids import LaneKind, LaneName, is_id
 from phronesis.core.results import ExportResult
-from phronesis.core.scope import LaneKind, LaneName
 from phronesis.core.serialization import encode
 from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, IntegrityError, SchemaTooNew, StorageFull

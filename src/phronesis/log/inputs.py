@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from phronesis.core.entries import REF_TYPES, ROLES, is_erased
-from phronesis.core.items import KINDS
-from phronesis.core.prospective import PROSPECTIVE
+from phronesis.core.items import KINDS, PROSPECTIVE
 from phronesis.core.serialization import plain
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import isoformat, local_isoformat, parse_local, parse_moment, parse_past, parse_zone

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from phronesis.core.entries import Entry
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import Erased, IdempotencyConflict, InputError
 from phronesis.log.payloads import (

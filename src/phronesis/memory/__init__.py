@@ -8,14 +8,12 @@ from phronesis.config import PolicySource
 from phronesis.memory.admin import Admin
 from phronesis.memory.entities import Entities
 from phronesis.memory.experience import ExperienceVerbs
-from phronesis.memory.items import Items
-from phronesis.memory.quarantine import Quarantine
+from phronesis.memory.items import Items, Quarantine
 from phronesis.memory.reading import ReadVerbs, Sessions
-from phronesis.memory.reasoning import Reasoning, ReasoningVerbs
 from phronesis.memory.resources import Resources
 from phronesis.memory.retention import StoreVerbs
 from phronesis.memory.retrieval import RetrievalVerbs
-from phronesis.memory.runs import LearnVerbs, Runs
+from phronesis.memory.runs import LearnVerbs, Reasoning, ReasoningVerbs, Runs
 from phronesis.memory.runtime import Runtime
 from phronesis.memory.traits import Traits, TraitVerbs
 from phronesis.memory.writing import WriteVerbs
@@ -24,14 +22,7 @@ __all__ = ["Memory"]
 
 
 class Memory(
-    WriteVerbs,
-    ReadVerbs,
-    RetrievalVerbs,
-    ExperienceVerbs,
-    ReasoningVerbs,
-    LearnVerbs,
-    TraitVerbs,
-    StoreVerbs,
+    WriteVerbs, ReadVerbs, RetrievalVerbs, ExperienceVerbs, ReasoningVerbs, LearnVerbs, TraitVerbs, StoreVerbs
 ):
     """A memory of one tenant in one database. Thread-safe; use it as a context manager, or call ``close``.
 

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.ids import REMOTE_PREFIX, is_id, parse_id
+from phronesis.core.ids import REMOTE_PREFIX, LaneName, Scope, is_id, make_scope, parse_id
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import Page
-from phronesis.core.scope import LaneName, Scope, make_scope
 from phronesis.core.text import check_id
 from phronesis.core.timestamps import Moment, from_micros, parse_moment, to_micros
 from phronesis.errors import InputError, NotFound
@@ -19,18 +18,19 @@ from phronesis.store.lanes import get_lane
 from phronesis.store.relations import read_edges
 
 if TYPE_CHECKING:
-    from phronesis.core import activity, context_outcomes
+    from phronesis.core import context as records
+    from phronesis.core import relations
     from phronesis.core.items import Item
-    from phronesis.recall import refusals
+    from phronesis.recall import browse
     from phronesis.store import activity_log, credentials, impressions
     from phronesis.store.database import Unit
 else:
-    activity = lazy_module("phronesis.core.activity")
-    context_outcomes = lazy_module("phronesis.core.context_outcomes")
+    records = lazy_module("phronesis.core.context")
+    relations = lazy_module("phronesis.core.relations")
     activity_log = lazy_module("phronesis.store.activity_log")
     credentials = lazy_module("phronesis.store.credentials")
     impressions = lazy_module("phronesis.store.impressions")
-    refusals = lazy_module("phronesis.recall.refusals")
+    browse = lazy_module("phronesis.recall.browse")
 
 MAX_ROWS: Final = 1_000
 """Maximum rows of one page."""
@@ -53,7 +53,7 @@ class ActivityVerbs(Verbs):
         limit: int = 50,
         cursor: str | None = None,
         across: str | None = None,
-    ) -> "Page[activity.ContextRecord]":
+    ) -> "Page[records.ContextRecord]":
         """Return the contexts composed for a user or namespace, newest first, a page of ``limit``.
 
         Each has its tokens, its latency and the ids of the items that it showed; ``context`` reads one with its items.
@@ -83,7 +83,7 @@ class ActivityVerbs(Verbs):
             shown = _context_records(unit, rows[:count])
         return Page(tuple(shown), rows[count - 1].context_id if len(rows) > count else None)
 
-    def context(self, context_id: str) -> "activity.ContextDetail":
+    def context(self, context_id: str) -> "records.ContextDetail":
         """Return a context of the log with the items that it showed, as they are now.
 
         ``state`` of each says whether it changed or ended since, ``before`` how it read then, ``outcome`` whether the
@@ -99,7 +99,7 @@ class ActivityVerbs(Verbs):
                     f"the log has no context {asked}; the policy's activity says how many it keeps", field="context_id"
                 )
             (record,) = _context_records(unit, [row])
-            return activity.ContextDetail(context=record, items=_shown_items(unit, row))
+            return records.ContextDetail(context=record, items=_shown_items(unit, row))
 
     def requests(
         self,
@@ -112,7 +112,7 @@ class ActivityVerbs(Verbs):
         until: Moment | None = None,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> "Page[activity.RequestRecord]":
+    ) -> "Page[records.RequestRecord]":
         """Return the requests that a server answered for the tenant, newest first, a page of ``limit``.
 
         Those of the HTTP API (``interface="http"``) and calls of MCP tools (``"mcp"``). They are recorded as contexts
@@ -133,12 +133,12 @@ class ActivityVerbs(Verbs):
         interface: str | None = None,
         since: Moment | None = None,
         until: Moment | None = None,
-    ) -> "list[activity.RouteLatency]":
+    ) -> "list[records.RouteLatency]":
         """Return the median and 95th percentile of the recorded requests' times by route, the most frequent first."""
         wanted = _request_query(user_id, interface, None, None, _times(since, until))
         self._settle_activity()
         with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
-            return activity.route_latencies(activity_log.list_timings(unit, wanted))
+            return records.route_latencies(activity_log.list_timings(unit, wanted))
 
     def unlearned(
         self,
@@ -152,7 +152,7 @@ class ActivityVerbs(Verbs):
         until: Moment | None = None,
         limit: int = 50,
         cursor: str | None = None,
-    ) -> "Page[activity.UnlearnedText]":
+    ) -> "Page[records.UnlearnedText]":
         """Return the texts from which nothing was learned, latest first, each with the rule and the reason.
 
         Those that a gate refused (``gated`` of ``add`` and ``commit_turn``), messages that repeat held ones
@@ -162,13 +162,11 @@ class ActivityVerbs(Verbs):
         number of entries.
         """
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
-        wanted = refusals.UnlearnedQuery(rule=rule, role=role, **_times(since, until))
+        wanted = browse.UnlearnedQuery(rule=rule, role=role, **_times(since, until))
         count, after = inputs.limit(limit, most=MAX_ROWS), inputs.cursor(cursor)
         with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
             lanes = visible_lanes(unit, scope)
-            return refusals.unlearned_page(
-                unit, lanes, wanted, everywhere=scope.across_tenant, limit=count, cursor=after
-            )
+            return browse.unlearned_page(unit, lanes, wanted, everywhere=scope.across_tenant, limit=count, cursor=after)
 
     def _settle_activity(self) -> None:
         """Write what this process has queued, so that a reader sees it."""
@@ -176,12 +174,7 @@ class ActivityVerbs(Verbs):
 
 
 def context_row(
-    verb: str,
-    scope: Scope,
-    shown: "dict[str, list[str]]",
-    *,
-    session_id: str | None = None,
-    **figures: Any,
+    verb: str, scope: Scope, shown: "dict[str, list[str]]", *, session_id: str | None = None, **figures: Any
 ) -> "activity_log.ContextRow":
     """Return the row of a context composed in a scope; ``figures`` are its id, time, tokens and latency."""
     lane = scope.write_lane
@@ -219,7 +212,7 @@ def _request_query(
     return activity_log.RequestQuery(owner=user, interface=interface, route=route, failed=only, **times)
 
 
-def _context_records(unit: "Unit", rows: "Sequence[activity_log.ContextRow]") -> "list[activity.ContextRecord]":
+def _context_records(unit: "Unit", rows: "Sequence[activity_log.ContextRow]") -> "list[records.ContextRecord]":
     """Return rows with the names of their users and sessions."""
     lanes = activity_log.lanes_by_number(unit, {row.owner for row in rows})
     names = activity_log.sessions_by_number(unit, set(lanes.values()), {row.session for row in rows if row.session})
@@ -228,10 +221,10 @@ def _context_records(unit: "Unit", rows: "Sequence[activity_log.ContextRow]") ->
 
 def _context_record(
     row: "activity_log.ContextRow", lane: LaneName | None, names: dict[str, str]
-) -> "activity.ContextRecord":
+) -> "records.ContextRecord":
     own = {name: value for name, value in asdict(row).items() if name not in {"owner", "session", "at"}}
     shared = LaneName("shared", row.namespace or "")
-    return activity.ContextRecord(
+    return records.ContextRecord(
         **own,
         at=from_micros(row.at),
         user_id=lane.name if lane is not None and lane.kind == "user" else None,
@@ -240,12 +233,12 @@ def _context_record(
     )
 
 
-def _request_records(unit: "Unit", rows: "Sequence[activity_log.RequestRow]") -> "list[activity.RequestRecord]":
+def _request_records(unit: "Unit", rows: "Sequence[activity_log.RequestRow]") -> "list[records.RequestRecord]":
     """Return rows with the names of their users and the labels of their keys."""
     lanes = activity_log.lanes_by_number(unit, {row.owner for row in rows if row.owner is not None})
     labels = {key.id: key.label for key in credentials.list_keys(unit)} if any(row.key_id for row in rows) else {}
     return [
-        activity.RequestRecord(
+        records.RequestRecord(
             **{name: value for name, value in asdict(row).items() if name not in {"owner", "at"}},
             at=from_micros(row.at),
             key_label=labels.get(row.key_id or ""),
@@ -255,9 +248,9 @@ def _request_records(unit: "Unit", rows: "Sequence[activity_log.RequestRow]") ->
     ]
 
 
-def _shown_items(unit: "Unit", row: "activity_log.ContextRow") -> "list[activity.ShownItem]":
+def _shown_items(unit: "Unit", row: "activity_log.ContextRow") -> "list[records.ShownItem]":
     """Return the items of a context as they are now, in the order of its sections."""
-    sections = [name for name in activity.SHOWN_SECTIONS if name in row.shown]
+    sections = [name for name in records.SHOWN_SECTIONS if name in row.shown]
     sections += sorted(row.shown.keys() - set(sections))
     ids = {one for held in row.shown.values() for one in held}
     now, then = _items_now_and_then(unit, ids, row.at)
@@ -271,14 +264,14 @@ def _shown_items(unit: "Unit", row: "activity_log.ContextRow") -> "list[activity
 
 def _outcomes_of(
     unit: "Unit", row: "activity_log.ContextRow", ids: Iterable[str]
-) -> "dict[str, context_outcomes.ItemOutcome]":
+) -> "dict[str, relations.ItemOutcome]":
     """Return what became of the items of a context."""
     found = [
         edge
         for lane_id, _ in activity_log.lanes_by_number(unit, {row.owner}).values()
-        for edge in read_edges(unit, lane_id, ids, incoming=True, types=(context_outcomes.CONTEXT_OUTCOME,))
+        for edge in read_edges(unit, lane_id, ids, incoming=True, types=(relations.CONTEXT_OUTCOME,))
     ]
-    return context_outcomes.outcomes_in(row.context_id, found)
+    return relations.outcomes_in(row.context_id, found)
 
 
 def _items_now_and_then(unit: "Unit", ids: Iterable[str], at: int) -> "tuple[dict[str, Item], dict[str, Item]]":
@@ -291,8 +284,8 @@ def _items_now_and_then(unit: "Unit", ids: Iterable[str], at: int) -> "tuple[dic
     return now, then
 
 
-def _shown_item(section: str, item_id: str, now: "Item | None", then: "Item | None") -> "activity.ShownItem":
-    state: activity.ShownState = "same"
+def _shown_item(section: str, item_id: str, now: "Item | None", then: "Item | None") -> "records.ShownItem":
+    state: records.ShownState = "same"
     changed = now is not None and then is not None and (now.content, now.value) != (then.content, then.value)
     if now is None:
         state = "remote" if item_id.startswith(REMOTE_PREFIX) else "gone"
@@ -305,4 +298,4 @@ def _shown_item(section: str, item_id: str, now: "Item | None", then: "Item | No
     elif changed:
         state = "changed"
     before = then.content if changed and then is not None else None
-    return activity.ShownItem(section=section, item_id=item_id, state=state, item=now, before=before)
+    return records.ShownItem(section=section, item_id=item_id, state=state, item=now, before=before)

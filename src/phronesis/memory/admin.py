@@ -6,23 +6,16 @@ from datetime import timedelta
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.ids import parse_id
+from phronesis.core.ids import LaneName, make_scope, parse_id
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import Jobs, Overview, UserInfo
-from phronesis.core.results import (
-    DoctorReport,
-    EditResult,
-    RebuildResult,
-    RederiveResult,
-    ReembedResult,
-)
-from phronesis.core.scope import LaneName, make_scope
+from phronesis.core.results import DoctorReport, EditResult, RebuildResult, RederiveResult, ReembedResult
 from phronesis.core.text import check_id
 from phronesis.core.timestamps import Moment, parse_moment
 from phronesis.errors import IndexUnavailable, InputError, NotFound
 from phronesis.log import inputs
 from phronesis.memory.activity import ActivityVerbs
-from phronesis.memory.components import Components
+from phronesis.memory.runtime import Components
 from phronesis.store.eligible import check_kinds
 from phronesis.store.lanes import find_lane
 

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from phronesis.core.ids import parse_id
+from phronesis.core.ids import make_scope, parse_id
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.record_display import Records
 from phronesis.core.relations import normal_name
 from phronesis.core.results import EditResult
-from phronesis.core.scope import make_scope
+from phronesis.core.serialization import Records
 from phronesis.core.text import check_id, check_text
 from phronesis.errors import InputError
 from phronesis.log import inputs
@@ -17,12 +16,12 @@ from phronesis.memory.runtime import Verbs
 from phronesis.store.lane_view import LaneView
 
 if TYPE_CHECKING:
-    from phronesis.conversation import entity_edits
+    from phronesis.conversation import direct_statements
     from phronesis.core import reports
     from phronesis.engine.edits import Call
     from phronesis.store.lanes import Lane
 else:
-    entity_edits = lazy_module("phronesis.conversation.entity_edits")
+    direct_statements = lazy_module("phronesis.conversation.direct_statements")
     reports = lazy_module("phronesis.core.reports")
 
 MAX_LISTED: Final = 10_000
@@ -64,7 +63,7 @@ class Entities(Verbs):
         lanes = {lane.lane_id for lane in found.values()}
         if len(found) < 2 or len(lanes) != 1:  # noqa: PLR2004 - one is no merge
             raise InputError("ids must be of two entities or more, of one user or one namespace", field="ids")
-        return self._written(call, lanes.pop(), entity_edits.MERGE, {"ids": sorted(found)}, reason)
+        return self._written(call, lanes.pop(), direct_statements.MERGE, {"ids": sorted(found)}, reason)
 
     def split(
         self,
@@ -97,14 +96,14 @@ class Entities(Verbs):
             view = LaneView(unit, lane)
             if alias is not None:
                 payload["alias"] = check_text(alias, field="alias")
-                if not entity_edits.joining_items(view, record.name, alias):
+                if not direct_statements.joining_items(view, record.name, alias):
                     raise InputError(f"nothing states that {record.name!r:.80} is {alias!r:.80}", field="alias")
             else:
                 payload["item_ids"] = chosen = _ids(items or (), "items")
                 payload["name"] = _name(view, record, name)
                 if not set(chosen) <= {one.item.id for one in record.evidence}:
                     raise InputError(f"items must be about {record.name!r:.80}", field="items")
-        return self._written(call, lane.lane_id, entity_edits.SPLIT, payload, reason)
+        return self._written(call, lane.lane_id, direct_statements.SPLIT, payload, reason)
 
     def list(
         self,

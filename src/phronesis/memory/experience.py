@@ -5,43 +5,38 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import LaneName, make_scope
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, parse_moment, to_micros
 from phronesis.errors import Conflict, InputError
 from phronesis.log.inputs import EXTERNAL_ID, flag, share
 from phronesis.log.inputs import limit as checked_limit
-from phronesis.memory.operation_spans import traced
 from phronesis.memory.reading import MAX_BUDGET
 from phronesis.memory.runtime import Runtime, Verbs
+from phronesis.telemetry import traced
 
 if TYPE_CHECKING:
     from phronesis.engine import writer
-    from phronesis.experience import abstraction, aggregation, query_graph, watermarks
     from phronesis.experience import feedback as feedback_law
+    from phronesis.experience import query_graph
     from phronesis.experience.laws import answers, event_draft, records
     from phronesis.experience.laws import constraints as constraint_law
-    from phronesis.experience.laws import input as given_events
     from phronesis.index import tokens
     from phronesis.recall import as_of as held_items
     from phronesis.recall import browse
     from phronesis.store import lane_view
 else:
-    abstraction = lazy_module("phronesis.experience.abstraction")
-    aggregation = lazy_module("phronesis.experience.aggregation")
     answers = lazy_module("phronesis.experience.laws.answers")
     browse = lazy_module("phronesis.recall.browse")
     constraint_law = lazy_module("phronesis.experience.laws.constraints")
     event_draft = lazy_module("phronesis.experience.laws.event_draft")
     feedback_law = lazy_module("phronesis.experience.feedback")
-    given_events = lazy_module("phronesis.experience.laws.input")
     held_items = lazy_module("phronesis.recall.as_of")
     lane_view = lazy_module("phronesis.store.lane_view")
     query_graph = lazy_module("phronesis.experience.query_graph")
     records = lazy_module("phronesis.experience.laws.records")
     tokens = lazy_module("phronesis.index.tokens")
-    watermarks = lazy_module("phronesis.experience.watermarks")
     writer = lazy_module("phronesis.engine.writer")
 
 MAX_ANSWER: Final = 200
@@ -57,7 +52,7 @@ class ExperienceVerbs(Verbs):
     @traced("upsert_memory", "events")
     def ingest(
         self,
-        nei: "given_events.NEI | Mapping[str, Any] | Sequence[given_events.NEI | Mapping[str, Any]]",
+        nei: "event_draft.NEI | Mapping[str, Any] | Sequence[event_draft.NEI | Mapping[str, Any]]",
         *,
         user_id: str | None = None,
         namespace: str | None = None,
@@ -73,11 +68,11 @@ class ExperienceVerbs(Verbs):
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         now = self._runtime.components.clock()
-        payload = {given_events.EVENTS: _check_events(nei, now)}
+        payload = {event_draft.EVENTS: _check_events(nei, now)}
         call = self._runtime.call(actor, idempotency_key, wait)
         if call.idempotency_key is None:
-            self._refuse_taken_names(payload[given_events.EVENTS], lane)
-        return ingested(self._runtime, self._runtime.write(call, lane, given_events.EXPERIENCE, payload))
+            self._refuse_taken_names(payload[event_draft.EVENTS], lane)
+        return ingested(self._runtime, self._runtime.write(call, lane, event_draft.EXPERIENCE, payload))
 
     def _refuse_taken_names(self, given: Sequence[Mapping[str, Any]], lane: LaneName) -> None:
         names = held_items.NamedItems(self._runtime.components.database, self._runtime.tenant, lane)
@@ -113,7 +108,7 @@ class ExperienceVerbs(Verbs):
         components = self._runtime.components
         if call.wait:
             components.vectorizer.run(self._runtime.tenant)  # events are compared by similarity too
-        written = self._runtime.write(call, lane, aggregation.AGGREGATE, payload)
+        written = self._runtime.write(call, lane, records.AGGREGATE, payload)
         if written.pending:
             return records.Aggregation(written.entry.id, pending=True)
         return components.experience.came_to(self._runtime.tenant, written.entry)
@@ -138,7 +133,7 @@ class ExperienceVerbs(Verbs):
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._runtime.call(actor, idempotency_key, wait)
-        written = self._runtime.write(call, lane, abstraction.ABSTRACT, {})
+        written = self._runtime.write(call, lane, records.ABSTRACT, {})
         if written.pending:
             return records.Aggregation(written.entry.id, pending=True)
         found = self._runtime.components.experience.came_to(self._runtime.tenant, written.entry, records.PRINCIPLE)
@@ -240,7 +235,7 @@ class ExperienceVerbs(Verbs):
             lane, target = browse.find_item(unit, item_id)
             payload = feedback_law.feedback_payload(lane_view.LaneView(unit, lane), target, kind, value, again=again)
         payload["reason"] = None if reason is None else check_text(reason, field="reason")
-        written = self._runtime.write(call, lane.lane_id, watermarks.FEEDBACK, payload)
+        written = self._runtime.write(call, lane.lane_id, records.FEEDBACK, payload)
         scheduled = feedback_law.scheduled_by(written.entry.payload)
         if written.pending:
             return records.FeedbackResult(written.entry.id, (), scheduled, pending=True)
@@ -326,16 +321,16 @@ def _artifacts(given: object) -> tuple[str, ...]:
 
 
 def _check_events(given: object, now: datetime) -> list[dict[str, Any]]:
-    if isinstance(given, (given_events.NEI, Mapping, str)) or not isinstance(given, Sequence):
-        return [given_events.checked_nei(given, now=now)]
-    if not 1 <= len(given) <= given_events.MAX_EVENTS:
+    if isinstance(given, (event_draft.NEI, Mapping, str)) or not isinstance(given, Sequence):
+        return [event_draft.checked_nei(given, now=now)]
+    if not 1 <= len(given) <= event_draft.MAX_EVENTS:
         raise InputError(
-            f"nei holds {len(given):,} experiences; give 1 to {given_events.MAX_EVENTS:,} in one call", field="nei"
+            f"nei holds {len(given):,} experiences; give 1 to {event_draft.MAX_EVENTS:,} in one call", field="nei"
         )
     out = []
     for n, one in enumerate(given):
         try:
-            out.append(given_events.checked_nei(one, now=now))
+            out.append(event_draft.checked_nei(one, now=now))
         except InputError as error:
             raise InputError(f"experience {n}: {error}", field=f"nei[{n}].{error.field}") from error
         if EXTERNAL_ID in out[n] and any(out[n][EXTERNAL_ID] == other.get(EXTERNAL_ID) for other in out[:n]):

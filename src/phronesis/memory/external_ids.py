@@ -1,20 +1,22 @@
-"""External ids: validation of the ids that a write assigns, and lookup of items by them."""
+"""Names for items: external ids, which a write assigns, and the beginning or end of an id."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import LaneName, id_part
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.scope import LaneName
 from phronesis.errors import InputError, NotFound
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.log.payloads import message_text
-from phronesis.memory.components import Components
+from phronesis.memory.runtime import Components
 from phronesis.recall.as_of import held_at, known_at
+from phronesis.store.database import Database
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_named
 from phronesis.store.lanes import find_lane
+from phronesis.store.named_items import find_ids
 
 if TYPE_CHECKING:
     from phronesis.engine import entry_applier
@@ -93,3 +95,37 @@ def item_named(components: Components, tenant: str, lane: LaneName, external_id:
             field=EXTERNAL_ID,
         )
     return found[-1]
+
+
+MAX_CANDIDATES: Final = 10
+"""Ids of an ambiguous part that the error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdFinder:
+    """The ids of one tenant: of items, entries, changes, entities and keys."""
+
+    database: Database
+    tenant: str
+
+    def complete(self, text: str, *, field: str = "id") -> str:
+        """Return the whole id of which ``text`` is the beginning or the end, from four digits on.
+
+        A text that is no part of an id is returned as it is. NotFound if no id has this part; InputError if several
+        have: ``details["candidates"]`` holds ``(id, kind, words)`` of the first ten.
+        """
+        part = id_part(text)
+        if part is None:
+            return text
+        with self.database.transaction(self.tenant, "read") as unit:
+            found = find_ids(unit, beginning=part[0], end=part[1], limit=MAX_CANDIDATES + 1)
+        if not found:
+            raise NotFound(f"no id here begins or ends with {text}", field=field)
+        if len(found) > 1:
+            many = f"more than {MAX_CANDIDATES}" if len(found) > MAX_CANDIDATES else len(found)
+            raise InputError(
+                f"{text} is the beginning or the end of {many} ids; give more of it",
+                field=field,
+                details={"candidates": [tuple(one) for one in found[:MAX_CANDIDATES]]},
+            )
+        return found[0].id

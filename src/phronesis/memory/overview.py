@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME, CONTRADICTED, latest_outcomes
+from phronesis.core.ids import Scope
 from phronesis.core.items import KINDS, Item
 from phronesis.core.lazy_loading import lazy_module
+from phronesis.core.relations import CONTEXT_OUTCOME, CONTRADICTED, latest_outcomes
 from phronesis.core.reports import RECORDED_KINDS, Dispute, Overview, UserInfo
-from phronesis.core.scope import Scope
 from phronesis.core.timestamps import from_micros, isoformat, to_micros
 from phronesis.recall.as_of import visible_lanes
 from phronesis.store.database import Database, Unit
@@ -21,11 +21,11 @@ from phronesis.store.log import find_entry
 from phronesis.store.relations import contradicting_pairs, nodes_reached, read_edges, read_evidence
 
 if TYPE_CHECKING:
-    from phronesis.experience import query_answer
+    from phronesis.experience import provenance
     from phronesis.experience.laws import records
     from phronesis.traits.laws import strength
 else:
-    query_answer = lazy_module("phronesis.experience.query_answer")
+    provenance = lazy_module("phronesis.experience.provenance")
     records = lazy_module("phronesis.experience.laws.records")
     strength = lazy_module("phronesis.traits.laws.strength")
 
@@ -131,6 +131,6 @@ def _contradicted(unit: Unit, lanes: Sequence[Lane], limit: int) -> Sequence[Ite
 def _unproven(unit: Unit, lanes: Sequence[Lane], limit: int) -> Sequence[Item]:
     wanted = ReadConditions(kinds=(records.PRINCIPLE,))
     learned = [
-        one for lane in lanes for one in query_answer.as_records(unit, newest_items(unit, lane, wanted, limit=None))
+        one for lane in lanes for one in provenance.as_records(unit, newest_items(unit, lane, wanted, limit=None))
     ]
     return [one for one in learned if isinstance(one, records.Principle) and one.needs_validation][:limit]

@@ -5,29 +5,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import make_scope
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.record_display import Records
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
-from phronesis.core.scope import make_scope
+from phronesis.core.serialization import Records
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, to_micros
 from phronesis.errors import InputError
 from phronesis.log import inputs
-from phronesis.memory.operation_spans import traced
 from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import Exclusion
+from phronesis.telemetry import traced
 from phronesis.traits.laws.strength import TRAIT
 
 if TYPE_CHECKING:
     from phronesis.compose import assembly
     from phronesis.core import context, retrieval_plan
     from phronesis.log import payloads
-    from phronesis.memory import activity, external_ids
+    from phronesis.memory import activity, external_ids, runs
     from phronesis.reasoning.laws import item_records, records
-    from phronesis.recall import hits, user_items
-    from phronesis.recall import search_options as searching
+    from phronesis.recall import entities, hits
+    from phronesis.recall import query as searching
 else:
     activity = lazy_module("phronesis.memory.activity")
     assembly = lazy_module("phronesis.compose.assembly")
@@ -35,11 +35,12 @@ else:
     external_ids = lazy_module("phronesis.memory.external_ids")
     hits = lazy_module("phronesis.recall.hits")
     item_records = lazy_module("phronesis.reasoning.laws.item_records")
-    user_items = lazy_module("phronesis.recall.user_items")
+    entities = lazy_module("phronesis.recall.entities")
     payloads = lazy_module("phronesis.log.payloads")
     records = lazy_module("phronesis.reasoning.laws.records")
     retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
-    searching = lazy_module("phronesis.recall.search_options")
+    runs = lazy_module("phronesis.memory.runs")
+    searching = lazy_module("phronesis.recall.query")
 
 MAX_LIMIT: Final = 10_000
 """Maximum results of one call. Use ``export`` for more."""
@@ -107,7 +108,7 @@ class ReadVerbs(Verbs):
             asked = replace(asked, wanted=replace(wanted, exclude=left_out))
         least = None if min_score is None else inputs.share(min_score, field="min_score")
         if wanted.kinds == [records.REASONING]:
-            return hits.drop_below(self._runtime.search_claims(asked), least)
+            return hits.drop_below(runs.search_claims(self._runtime, asked), least)
         components = self._runtime.components
         result = hits.drop_below(components.searcher.search(self._runtime.tenant, asked), least)
         traits = [one.item.id for one in result if one.item.kind == TRAIT]
@@ -165,7 +166,7 @@ class ReadVerbs(Verbs):
             budget=budget,
             agent_state=payloads.fit(inputs.metadata(agent_state, field="agent_state")),
             wanted=wanted,
-            now=user_items.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
+            now=entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
             plan=None if plan is None else retrieval_plan.plan_of(plan),
         )
         package, stood = components.assembler.assemble(self._runtime.tenant, request)

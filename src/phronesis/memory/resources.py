@@ -6,11 +6,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.documents import DOCUMENT, SECTION
+from phronesis.core.entries import DOCUMENT, SECTION
+from phronesis.core.ids import make_scope
 from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.proposals import Gated
-from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import Moment, isoformat, parse_past
 from phronesis.errors import InputError, NotFound
@@ -20,19 +20,17 @@ from phronesis.memory.runtime import Verbs
 
 if TYPE_CHECKING:
     from phronesis.engine import content_guards, writer
-    from phronesis.experience.laws import input as given_events
-    from phronesis.experience.laws import records
+    from phronesis.experience.laws import event_draft, records
     from phronesis.experience.sources import port as source_port
     from phronesis.memory import experience
-    from phronesis.resources import handlers, ingestion
-    from phronesis.resources.laws import records as documents
+    from phronesis.resources import documents, handlers, ingestion
     from phronesis.resources.readers import decoding
     from phronesis.resources.readers import port as reader_port
 else:
     decoding = lazy_module("phronesis.resources.readers.decoding")
-    documents = lazy_module("phronesis.resources.laws.records")
+    documents = lazy_module("phronesis.resources.documents")
     experience = lazy_module("phronesis.memory.experience")
-    given_events = lazy_module("phronesis.experience.laws.input")
+    event_draft = lazy_module("phronesis.experience.laws.event_draft")
     handlers = lazy_module("phronesis.resources.handlers")
     ingestion = lazy_module("phronesis.resources.ingestion")
     reader_port = lazy_module("phronesis.resources.readers.port")
@@ -223,7 +221,7 @@ class Resources(Verbs):
             payload["occurred_at"] = isoformat(at)
         return experience.ingested(
             self._runtime,
-            self._runtime.write(self._runtime.call(actor, idempotency_key, wait), lane, given_events.SOURCE, payload),
+            self._runtime.write(self._runtime.call(actor, idempotency_key, wait), lane, event_draft.SOURCE, payload),
         )
 
     def get_source(
@@ -323,7 +321,7 @@ def _bytes_of(path: Path, most: int) -> bytes:
 
 def _place(event: "records.L1Event") -> tuple[int, datetime, str]:
     """Return the sort key of an event in its episode: its position, then its time."""
-    last = given_events.MAX_SEQ if event.seq is None else event.seq
+    last = event_draft.MAX_SEQ if event.seq is None else event.seq
     return last, event.occurred_at or event.recorded_at, event.id
 
 

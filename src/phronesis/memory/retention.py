@@ -5,18 +5,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from phronesis.core.ids import make_scope
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.results import (
-    ErasureCertificate,
-    ExportResult,
-    ImportResult,
-)
-from phronesis.core.scope import make_scope
+from phronesis.core.results import ErasureCertificate, ExportResult, ImportResult
 from phronesis.core.text import check_id, check_text
 from phronesis.log import inputs
 from phronesis.log.inputs import flag
-from phronesis.memory.operation_spans import traced
 from phronesis.memory.runtime import Verbs
+from phronesis.telemetry import traced
 
 if TYPE_CHECKING:
     from phronesis.engine import erasure

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import Scope, make_scope
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.scope import Scope, make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.timestamps import Moment, optional_moment
 from phronesis.log import inputs
 from phronesis.log.inputs import share
-from phronesis.memory.operation_spans import traced
 from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import ReadConditions
+from phronesis.telemetry import traced
 from phronesis.traits.laws.strength import TRAIT
 
 if TYPE_CHECKING:
@@ -20,15 +20,14 @@ if TYPE_CHECKING:
     from phronesis.core import evidence_pack, retrieval_plan
     from phronesis.log import payloads
     from phronesis.recall import as_of as held
-    from phronesis.recall import user_items
-    from phronesis.recall.planning import planner as planning
+    from phronesis.recall import entities, planner
     from phronesis.recall.scoring import weights
 else:
     assembly = lazy_module("phronesis.compose.assembly")
     evidence_pack = lazy_module("phronesis.core.evidence_pack")
     held = lazy_module("phronesis.recall.as_of")
-    planning = lazy_module("phronesis.recall.planning.planner")
-    user_items = lazy_module("phronesis.recall.user_items")
+    planner = lazy_module("phronesis.recall.planner")
+    entities = lazy_module("phronesis.recall.entities")
     payloads = lazy_module("phronesis.log.payloads")
     retrieval_plan = lazy_module("phronesis.core.retrieval_plan")
     session_history = lazy_module("phronesis.compose.session_history")
@@ -70,7 +69,7 @@ class RetrievalVerbs(Verbs):
         session = None if session_id is None else check_id(session_id, field="session_id")
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
         components = self._runtime.components
-        asked = planning.PlanRequest(
+        asked = planner.PlanRequest(
             message=text,
             scope=scope,
             recent=self._recent_texts(scope, session, wanted),
@@ -78,7 +77,7 @@ class RetrievalVerbs(Verbs):
             limit=None if limit is None else inputs.limit(limit, most=MAX_EVIDENCE),
             as_of=optional_moment(wanted.as_of),
             valid_at=optional_moment(wanted.valid_at),
-            now=user_items.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
+            now=entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
         )
         return components.planner.plan(self._runtime.tenant, asked)
 

@@ -3,49 +3,125 @@
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from phronesis.core.ids import parse_id
 from phronesis.core.items import KINDS, Item
-from phronesis.core.lazy_loading import lazy_module
+from phronesis.core.lazy_loading import LazyMembers, lazy_module
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import parse_moment, parse_zone, to_micros
 from phronesis.engine.background import Background, each_lane
 from phronesis.errors import Closed, InputError, PhronesisError
 from phronesis.log.inputs import flag
-from phronesis.memory.components import Components
 from phronesis.store.eligible import ReadConditions, check_kinds
 from phronesis.store.filters import compile_filters, scoped_filters
 from phronesis.store.lanes import list_behind
+from phronesis.telemetry import Disclosure
 
 if TYPE_CHECKING:
+    from phronesis.compose.assembly import Assembler
     from phronesis.core import results
-    from phronesis.core.changes import Delta
+    from phronesis.core.context import Budget
     from phronesis.core.proposals import Gated
-    from phronesis.core.results import Degraded, EditResult, Evidence, ReferenceResult, SearchResult
+    from phronesis.core.results import Degraded, EditResult, ReferenceResult
     from phronesis.engine import edits
-    from phronesis.engine.edits import Call
-    from phronesis.engine.writer import WriteResult
+    from phronesis.engine.doctor import Doctor
+    from phronesis.engine.edits import Call, ItemEditor
+    from phronesis.engine.erasure import Eraser
+    from phronesis.engine.replay import Replayer
+    from phronesis.engine.writer import Writer, WriteResult
+    from phronesis.experience.maintenance_schedule import MaintenanceScheduler
+    from phronesis.experience.provenance import ExperienceBook
+    from phronesis.experience.query import ExperienceSearch
+    from phronesis.experience.sources.port import Sources
+    from phronesis.forgetting.handler import Forgetter
+    from phronesis.index.projections import Reindexer
+    from phronesis.index.vectorizer import Vectorizer
     from phronesis.log import payloads
-    from phronesis.reasoning import documents
+    from phronesis.memory.overview import OverviewBook
+    from phronesis.models.model_registry import ModelRegistry
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.reasoning.laws import claim_status
+    from phronesis.reasoning.laws import records as claim_records
+    from phronesis.reasoning.migration import Migrator
+    from phronesis.reasoning.run_reader import RunReader, RunReviews
     from phronesis.recall import browse
-    from phronesis.recall.search_options import Query
+    from phronesis.recall.browse import Browser
+    from phronesis.recall.entities import EntityBook
+    from phronesis.recall.planner import Planner
+    from phronesis.recall.query import Search
+    from phronesis.recall.retrieval import PlanExecutor
     from phronesis.resources import ingestion
-    from phronesis.store.impressions import ShownContexts
+    from phronesis.resources.documents import ResourceBook
+    from phronesis.resources.ingestion import TakingIn
+    from phronesis.store.activity_log import ActivityLog
+    from phronesis.store.database import Database
+    from phronesis.store.impressions import ShownContexts, UsedMemories
     from phronesis.store.lanes import Lane
+    from phronesis.store.model_calls import StoredLedger
+    from phronesis.store.retention import Usage
+    from phronesis.traits.reflector import Reflector
+    from phronesis.traits.search import TraitBook
 else:
-    claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
-    results = lazy_module("phronesis.core.results")
     browse = lazy_module("phronesis.recall.browse")
-    documents = lazy_module("phronesis.reasoning.documents")
+    claim_status = lazy_module("phronesis.reasoning.laws.claim_status")
+    claim_records = lazy_module("phronesis.reasoning.laws.records")
     edits = lazy_module("phronesis.engine.edits")
-    payloads = lazy_module("phronesis.log.payloads")
     ingestion = lazy_module("phronesis.resources.ingestion")
+    payloads = lazy_module("phronesis.log.payloads")
+    results = lazy_module("phronesis.core.results")
+
+
+class Components(LazyMembers):
+    """The components that a Memory delegates to; ``wiring`` makes each at its first use."""
+
+    database: "Database"
+    writer: "Writer"
+    editor: "ItemEditor"
+    browser: "Browser"
+    entities: "EntityBook"
+    overviews: "OverviewBook"
+    searcher: "Search"
+    retrieving: "PlanExecutor"
+    assembler: "Assembler"
+    planner: "Planner"
+    budget: "Budget"
+    replayer: "Replayer"
+    eraser: "Eraser"
+    shown: "ShownContexts"
+    activity: "ActivityLog"
+    used: "UsedMemories"
+    usage: "Usage"
+    runs: "RunReader"
+    doctor: "Doctor"
+    vectorizer: "Vectorizer"
+    reindexer: "Reindexer"
+    mirror: "Mirror | None"
+    migrator: "Migrator"
+    reflector: "Reflector"
+    traits: "TraitBook"
+    sources: "Sources"
+    documents: "TakingIn"
+    resources: "ResourceBook"
+    experience: "ExperienceBook"
+    asking: "ExperienceSearch"
+    forgetter: "Forgetter"
+    keeper: "MaintenanceScheduler"
+    roster: "ModelRegistry"
+    ledger: "StoredLedger"
+    clock: Callable[[], datetime]
+    disclosure: Disclosure
+    zone: tzinfo
+    extensions: Mapping[str, Any]
+    """Components of engines whose verbs are not those of Memory, by name."""
+    reviews: "RunReviews | None"
+    """None: no installed plug-in brings reviews."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of tokens of a text, by the policy's counter."""
+        return self.assembler.counter().count(text)
 
 
 class Runtime:
@@ -76,33 +152,29 @@ class Runtime:
 
         Missing vectors are made by the next write, flush or worker.
         """
-        if not self._closed:
-            self._closed = True
-            if self._host is None:
-                # First the models: otherwise the thread would wait for an answer.
-                for name in ("roster", "reviews", "retrieving"):
-                    self._close_made(name)
-            self._background.stop()
-            self._notes.stop()
-            self._settle_shown(patient=False)
-            with self._coming:
-                guests = list(self._guests)
-            for guest in guests:
-                guest.close()
-            if self._host is None:
-                self._close_made("activity")
-                self._close_made("shown")  # impressions of Memories that were dropped without being closed
-                mirror: Mirror | None = self._components.if_made("mirror")
-                if mirror is not None:
-                    mirror.index.close()
-                self._close_made("usage")
-                self._components.ledger.settle()
-                self._components.database.close()
+        if self._closed:
+            return
+        self._closed = True
+        if self._host is None:  # first the models: otherwise the thread would wait for an answer
+            self._close_made("roster", "reviews", "retrieving")
+        self._background.stop()
+        self._notes.stop()
+        self._settle_shown(patient=False)
+        with self._coming:
+            guests = list(self._guests)
+        for guest in guests:
+            guest.close()
+        if self._host is None:
+            self._close_made("activity", "shown")  # impressions of Memories that were dropped without being closed
+            mirror: Mirror | None = self._components.if_made("mirror")
+            if mirror is not None:
+                mirror.index.close()
+            self._close_made("usage")
+            self._components.ledger.settle()
+            self._components.database.close()
 
-    def _close_made(self, name: str) -> None:
-        """Close a component if it was made."""
-        made = self._components.if_made(name)
-        if made is not None:
+    def _close_made(self, *names: str) -> None:
+        for made in filter(None, map(self._components.if_made, names)):
             made.close()
 
     def _settle_shown(self, *, patient: bool) -> None:
@@ -137,12 +209,6 @@ class Runtime:
             self._counts_due = True
             self._notes.wake(pressing=True)
 
-    def search_claims(self, asked: "Query") -> "SearchResult":
-        """Search reasoning items by their claims, the only search over them alone (RB-11, RB-12)."""
-        narrowed = replace(asked, wanted=replace(asked.wanted, parts=documents.CLAIM))
-        found = self.components.searcher.search(self.tenant, narrowed)
-        return replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
-
     def call(self, actor: str, idempotency_key: str | None, wait: bool) -> "Call":
         """Return the checked common arguments of a verb that writes."""
         key = None if idempotency_key is None else check_id(idempotency_key, field="idempotency_key")
@@ -176,12 +242,7 @@ class Runtime:
         return checked
 
     def edit(
-        self,
-        item_id: str,
-        verb: str,
-        payload: Mapping[str, Any],
-        reason: str | None,
-        call: "Call",
+        self, item_id: str, verb: str, payload: Mapping[str, Any], reason: str | None, call: "Call"
     ) -> "EditResult":
         """Append an entry that edits one item."""
         given = {**payload, "reason": None if reason is None else check_text(reason, field="reason")}
@@ -213,7 +274,9 @@ class Runtime:
         made = [
             item
             for delta, item in changes
-            if delta.op == "create" or "content" in delta.patch or (stated and _is_mention(delta))
+            if delta.op == "create"
+            or "content" in delta.patch
+            or (stated and any(row["polarity"] == "support" for row in delta.evidence_added))  # one more mention
         ]
         return tuple(item for item in made if item.id not in gone), tuple(ended)
 
@@ -334,27 +397,3 @@ class Verbs:
         if not isinstance(runtime, Runtime):
             raise InputError("a memory is opened with Memory.open(url), such as Memory.open('sqlite:///memory.db')")
         self._runtime = runtime
-
-
-def _is_mention(delta: "Delta") -> bool:
-    """Return whether a change counts one more mention of an item."""
-    return any(row["polarity"] == "support" for row in delta.evidence_added)
-
-
-def _by_claims(found: "Evidence") -> "Evidence":
-    item = found.item
-    claims = []
-    for match in found.matched:
-        claim_id = match.part.partition(":")[2]
-        claims.append(
-            results.ClaimMatch(
-                match.id,
-                match.part,
-                match.snippet,
-                match.distance,
-                item.id,
-                claim_id,
-                claim_status.status_of(item, claim_id),
-            )
-        )
-    return replace(found, matched=tuple(claims))

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import LaneName, make_scope
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.record_display import Records
 from phronesis.core.results import EditResult
-from phronesis.core.scope import LaneName, make_scope
+from phronesis.core.serialization import Records
 from phronesis.core.text import check_id
 from phronesis.core.timestamps import Moment
 from phronesis.errors import InputError
@@ -19,11 +19,11 @@ from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import ReadConditions
 
 if TYPE_CHECKING:
-    from phronesis.traits import contradictions, reflection
+    from phronesis.traits import reflection, trait_changes
     from phronesis.traits import search as trait_search
     from phronesis.traits.laws import records, strength
 else:
-    contradictions = lazy_module("phronesis.traits.contradictions")
+    trait_changes = lazy_module("phronesis.traits.trait_changes")
     records = lazy_module("phronesis.traits.laws.records")
     reflection = lazy_module("phronesis.traits.reflection")
     strength = lazy_module("phronesis.traits.laws.strength")
@@ -161,14 +161,14 @@ class Traits(Verbs):
         Later reflections do not overwrite a correction. ``traits.delete`` removes a trait; the same memories do not
         bring it back. InputError: nothing to correct, a wrong value, or not a trait.
         """
-        payload = contradictions.correction_payload(content=content, context=context, facet=facet)
+        payload = trait_changes.correction_payload(content=content, context=context, facet=facet)
         if not payload:
             raise InputError("give content, context or facet: there is nothing to correct", field="content")
         self._trait(id, user_id, ReadConditions())
         if expected_version is not None:
             payload["expected_version"] = inputs.version(expected_version)
         return self._runtime.edit(
-            id, contradictions.CORRECT, payload, reason, self._runtime.call(actor, idempotency_key, wait)
+            id, trait_changes.CORRECT, payload, reason, self._runtime.call(actor, idempotency_key, wait)
         )
 
     def delete(

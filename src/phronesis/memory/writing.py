@@ -1,34 +1,37 @@
 """Verbs that record: add, commit_turn, update, delete and rollback. Each appends an entry to the log first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.ids import parse_id
+from phronesis.core.ids import LaneName, Scope, make_scope, parse_id
 from phronesis.core.lazy_loading import lazy_module
+from phronesis.core.relations import BY_CALLER, BY_CITATION, IGNORED, OUTCOMES, USED, citations_in
 from phronesis.core.results import AddResult, CommitResult, EditResult
-from phronesis.core.scope import Scope, make_scope
 from phronesis.core.serialization import plain
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import Moment
 from phronesis.errors import InputError, NotFound
 from phronesis.log import inputs
 from phronesis.log.inputs import EXTERNAL_ID
-from phronesis.memory.operation_spans import traced
-from phronesis.memory.runtime import Verbs
+from phronesis.log.payloads import message_text
+from phronesis.memory.runtime import Runtime, Verbs
+from phronesis.store.impressions import KEPT, ShownContext, find_shown
 from phronesis.store.lanes import find_lane
+from phronesis.telemetry import traced
 
 if TYPE_CHECKING:
     from phronesis.engine import edits, entry_applier
-    from phronesis.memory import context_outcomes, external_ids
+    from phronesis.memory import external_ids
     from phronesis.resources import ingestion
     from phronesis.store import items as item_rows
 else:
-    context_outcomes = lazy_module("phronesis.memory.context_outcomes")
     edits = lazy_module("phronesis.engine.edits")
     entry_applier = lazy_module("phronesis.engine.entry_applier")
     external_ids = lazy_module("phronesis.memory.external_ids")
-    item_rows = lazy_module("phronesis.store.items")
     ingestion = lazy_module("phronesis.resources.ingestion")
+    item_rows = lazy_module("phronesis.store.items")
+
 
 MAX_REPLACED: Final = 100
 """Maximum number of items that one call may supersede."""
@@ -210,9 +213,7 @@ class WriteVerbs(Verbs):
         context_id = payload.get("context_id")
         if context_id is None and given is None:
             return None
-        answered = context_outcomes.AnsweredContext(
-            self._runtime.components, self._runtime.tenant, scope.write_lane, payload["session_id"], context_id
-        )
+        answered = AnsweredContext(self._runtime, scope.write_lane, payload["session_id"], context_id)
         again = self._runtime.recorded_payload(call)
         return answered.outcomes(given, payload.get("messages", ()), again=again)
 
@@ -291,3 +292,106 @@ class WriteVerbs(Verbs):
         call = self._runtime.call(actor, idempotency_key, wait)
         owner = None if user_id is None else check_id(user_id, field="user_id")
         return self._runtime.components.editor.rollback(call, target, cascade=cascade, owner=owner)
+
+
+# What a turn says of the context that it was answered with, checked and resolved to the ids of items.
+
+FIELD: Final = "outcomes"
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredContext:
+    """A context that a turn of a session was answered with."""
+
+    runtime: Runtime
+    lane: LaneName
+    session_id: str
+    context_id: str | None
+
+    def outcomes(
+        self, given: object, messages: Sequence[Mapping[str, Any]], *, again: Mapping[str, Any] | None
+    ) -> dict[str, Any] | None:
+        """Return the payload's ``outcomes``: the ids of the items of each outcome, and ``by`` whom; None without any.
+
+        ``given`` is the caller's, None: the citations in the assistant's ``messages`` decide. ``again`` is the payload
+        that was recorded under the call's idempotency key, whose context may be gone. InputError or NotFound for a
+        context, an item or an outcome that there is not.
+        """
+        stated = None if given is None else _stated(given)
+        replies = [message_text(one) for one in messages if stated is None and one["role"] == "assistant"]
+        cited = [citation for text in replies for citation in citations_in(text)]
+        if stated and self.context_id is None:
+            raise InputError(
+                "outcomes are those of a context: give its context_id, as compose_context returned it",
+                field="context_id",
+            )
+        if stated and not messages:
+            raise InputError(
+                "outcomes are recorded with the reply: give a message of the turn in turn_events", field="turn_events"
+            )
+        if not (stated or cited) or self.context_id is None:
+            return None
+        components, tenant = self.runtime.components, self.runtime.tenant
+        components.shown.settle(tenant)
+        with components.database.transaction(tenant, "read") as unit:
+            shown = find_shown(unit, self.lane, self.session_id, self.context_id)
+        if shown is not None:
+            return _resolved(stated, shown) if stated else _by_citation(cited, shown)
+        if again is not None:
+            return again.get(FIELD)
+        if stated:
+            raise NotFound(
+                f"context_id: session {self.session_id!r:.80} was shown no memory by a context {self.context_id:.60};"
+                f" give the one that compose_context returned for it (not of a dry_run, one of its last {KEPT}), or"
+                " leave outcomes out",
+                field="context_id",
+            )
+        return None
+
+
+def _stated(given: object) -> dict[str, str]:
+    """Return a caller's outcomes by alias or id."""
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"outcomes must map aliases or ids to {', '.join(OUTCOMES)}, not be a {type(given).__name__}", field=FIELD
+        )
+    for name, outcome in given.items():
+        if not isinstance(name, str):
+            raise InputError(f"outcomes: {name!r:.40} is no alias and no id, such as m1", field=FIELD)
+        if outcome not in OUTCOMES:
+            raise InputError(
+                f"outcomes.{name:.60} must be one of {', '.join(OUTCOMES)}; got {outcome!r:.40}",
+                field=f"{FIELD}.{name:.60}",
+            )
+    return dict(given)
+
+
+def _resolved(stated: Mapping[str, str], shown: ShownContext) -> dict[str, Any]:
+    known: dict[str, str] = {}
+    for name, outcome in stated.items():
+        item_id = shown.meant_by(name.strip().removeprefix("[").removesuffix("]"))
+        where = f"{FIELD}.{name:.60}"
+        if item_id is None:
+            aliases = [alias for held in shown.aliases.values() for alias in held]
+            told = f"its aliases are {aliases[0]} to {aliases[-1]}" if aliases else "it has no aliases"
+            raise InputError(f"{where}: the context shows no such item; {told}, and ids of its items do", field=where)
+        if known.setdefault(item_id, outcome) != outcome:
+            raise InputError(f"{where}: the same item is {known[item_id]} by another name; give it once", field=where)
+    return _payload(known, BY_CALLER)
+
+
+def _by_citation(cited: Iterable[str], shown: ShownContext) -> dict[str, Any] | None:
+    """Return what was cited as used, and the rest of the evidence as ignored; None where nothing shown is cited.
+
+    Whatever stands in every context (a profile, a summary) is not ignored by a reply that has no use for it.
+    """
+    used = dict.fromkeys(item_id for one in cited if (item_id := shown.meant_by(one)) is not None)
+    if not used:
+        return None
+    rest = [one for one in dict.fromkeys(shown.aliases.get("evidence", {}).values()) if one not in used]
+    return _payload({**dict.fromkeys(used, USED), **dict.fromkeys(rest, IGNORED)}, BY_CITATION)
+
+
+def _payload(outcomes: Mapping[str, str], by: str) -> dict[str, Any]:
+    named = {outcome: [one for one, said in outcomes.items() if said == outcome] for outcome in OUTCOMES}
+    return {"by": by} | {outcome: ids for outcome, ids in named.items() if ids}

@@ -15,8 +15,15 @@ import pydantic
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.errors import AnswerRejected, ModelRefused
 from phronesis.models.call_policy import CallPolicy, SpendingLimit, run_metered
-from phronesis.models.language_model import Completion, Message, plain_word, word_odds
-from phronesis.models.structured_client import REFUSED_PARAMETER, StructuredClient, Task
+from phronesis.models.structured_client import (
+    REFUSED_PARAMETER,
+    Completion,
+    Message,
+    StructuredClient,
+    Task,
+    plain_word,
+    word_odds,
+)
 from phronesis.models.token_counter import TokenCounter
 from phronesis.models.transport import Gateway, ModelHttp, unreadable
 

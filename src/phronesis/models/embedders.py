@@ -45,11 +45,7 @@ class Embedders:
     """
 
     def __init__(
-        self,
-        default: Embedder | None,
-        *,
-        beside: Embedder | None = None,
-        seconds: Callable[[], float] = time.monotonic,
+        self, default: Embedder | None, *, beside: Embedder | None = None, seconds: Callable[[], float] = time.monotonic
     ) -> None:
         self.default = default
         self._beside = beside
@@ -190,11 +186,5 @@ class MeteredEmbedder:
         counter = self._counter()
         tokens = sum(counter.count(text) for text in texts)
         return run_metered(
-            encode,
-            self._conduct,
-            self._purse,
-            tenant=self._tenant,
-            role=ROLE,
-            model=self._model,
-            prompt_tokens=tokens,
+            encode, self._conduct, self._purse, tenant=self._tenant, role=ROLE, model=self._model, prompt_tokens=tokens
         )

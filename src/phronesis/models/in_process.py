@@ -77,12 +77,7 @@ def unit_rows(texts: Sequence[str], encode: Callable[[list[str]], Any], *, dimen
 
 
 def scores(
-    query: str,
-    texts: Sequence[str],
-    score: Callable[[str, list[str]], Any],
-    *,
-    limits: Limits,
-    logits: bool,
+    query: str, texts: Sequence[str], score: Callable[[str, list[str]], Any], *, limits: Limits, logits: bool
 ) -> list[float]:
     """Return 0 to 1 for each text from ``score``, called with a query and 16 texts; logits through a sigmoid.
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from phronesis.models.call_policy import Limits
 from phronesis.models.embedder import PREFIXES, Floats, PrefixScheme, encodable
-from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message, TokenOdds
+from phronesis.models.structured_client import AnswerSchema, Completion, Constraint, Message, TokenOdds
 from phronesis.models.transport import Gateway, ModelHttp, unreadable
 
 _OPENAI_HOST: Final = re.compile(r"(?<![a-z0-9.-])(?:[a-z0-9-]++\.)*openai\.com")

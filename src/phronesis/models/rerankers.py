@@ -8,8 +8,8 @@ from typing import Any, Final, Literal, Protocol
 
 from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit, run_metered
 from phronesis.models.embedder import encodable
-from phronesis.models.language_model import PLAIN, Message, plain_word, word_odds
 from phronesis.models.openai_models import OpenAIChat
+from phronesis.models.structured_client import PLAIN, Message, plain_word, word_odds
 from phronesis.models.token_counter import TokenCounter
 from phronesis.models.transport import Gateway, ModelHttp, unreadable
 

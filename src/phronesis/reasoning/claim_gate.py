@@ -24,7 +24,7 @@ from phronesis.core.items import STATUSES
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.serialization import parse_folded, split_words
 from phronesis.errors import Violation
-from phronesis.models.reader.reader import TextClassifier, load_reader, load_text_classifier
+from phronesis.models.reader import TextClassifier, load_reader, load_text_classifier
 from phronesis.models.text_features import sentences, simplified_characters
 from phronesis.reasoning.laws.block_rules import MAX_VIOLATIONS, STRUCTURE, Draft, StructureRule, read_draft
 from phronesis.reasoning.laws.records import CLAIMS, MEMBERS, TOPIC

@@ -11,33 +11,32 @@ if TYPE_CHECKING:
     from phronesis.core.results import Check
     from phronesis.index import projections
     from phronesis.index.projections import Projection
-    from phronesis.reasoning import documents, external_mirror, handlers, opening, policy_section
+    from phronesis.reasoning import external_search, handlers, policy_section, run_reader
 else:
     policy_section = lazy_module("phronesis.reasoning.policy_section")
-    documents = lazy_module("phronesis.reasoning.documents")
-    external_mirror = lazy_module("phronesis.reasoning.external_mirror")
+    external_search = lazy_module("phronesis.reasoning.external_search")
     handlers = lazy_module("phronesis.reasoning.handlers")
-    opening = lazy_module("phronesis.reasoning.opening")
+    run_reader = lazy_module("phronesis.reasoning.run_reader")
     projections = lazy_module("phronesis.index.projections")
 
 
 def _open(platform: Platform) -> OpenEngine:
-    return opening.open_bank(platform)
+    return run_reader.open_bank(platform)
 
 
 def _open_mirror(platform: Platform) -> OpenEngine:
     backend = platform.policy.of(policy_section.ReasoningPolicy).reasoning.index.backend
     is_native = platform.index is None and backend == policy_section.NATIVE
-    mirror = None if is_native else external_mirror.open_mirror(platform)
+    mirror = None if is_native else external_search.open_mirror(platform)
 
     def index(tenant: str) -> "Iterable[Check]":
-        return external_mirror.check_index(mirror, tenant)
+        return external_search.check_index(mirror, tenant)
 
     return OpenEngine(components={"mirror": mirror}, checks=(index,))
 
 
 def _projections() -> "Mapping[str, Projection]":
-    return {"reasoning": documents.project_reasoning, "run": projections.no_parts}
+    return {"reasoning": handlers.project_reasoning, "run": projections.no_parts}
 
 
 ENGINE: Final = Engine(
@@ -53,6 +52,6 @@ ENGINE: Final = Engine(
     ),
     folds=by_kind(lambda: handlers.FOLDS, "reasoning"),
     projections=by_kind(_projections, "reasoning", "run"),
-    indexed_members=by_kind(lambda: {"reasoning": documents.PROJECTED}, "reasoning"),
+    indexed_members=by_kind(lambda: {"reasoning": handlers.PROJECTED}, "reasoning"),
     forms=by_kind(lambda: handlers.FORMS, "reasoning"),
 )

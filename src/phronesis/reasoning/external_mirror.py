@@ -5,41 +5,25 @@ The index lies outside every transaction and is never authoritative. Pending cha
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 
-from phronesis.config import read_key
-from phronesis.config.plugins import INDEXES, find_plugins, load_plugin
 from phronesis.core.items import Item
-from phronesis.core.results import Check
-from phronesis.engine.doctor import WORK, check_of
-from phronesis.engine.erasure import OutsideErasure
-from phronesis.engine.plugin import Platform
-from phronesis.errors import IndexUnavailable, StorageError
-from phronesis.index.projections import OutsideDocument, OutsideIndex, Space, Where
+from phronesis.errors import StorageError
+from phronesis.index.projections import PROSE, OutsideDocument, OutsideIndex, Space, Where, match_id, part_name
 from phronesis.index.vectorizer import Vectorizer
-from phronesis.reasoning.documents import Mirrored, documents_of, parent_of
-from phronesis.reasoning.laws.records import REASONING
-from phronesis.reasoning.policy_section import ReasoningPolicy
+from phronesis.reasoning.laws.claim_status import status_of
+from phronesis.reasoning.laws.records import CLAIM, REASONING
 from phronesis.store.database import Database, Unit
-from phronesis.store.deltas import (
-    Mark,
-    changed_items,
-    drop_marks,
-    followed_spaces,
-    move_mark,
-    read_mark,
-    reset_marks,
-)
+from phronesis.store.deltas import Mark, changed_items, drop_marks, followed_spaces, move_mark, read_mark, reset_marks
+from phronesis.store.dialects import Vector
+from phronesis.store.documents import DocumentRow, documents_of_items, read_vectors
 from phronesis.store.items import items_of_kind, read_items
 from phronesis.store.lanes import Lane, active_model, find_secret, get_lane, list_lanes
-
-WHEN_REACHED: Final = "what was erased is taken away there by the next flush, worker or mem_search that reaches it"
-UNKNOWN_INDEX: Final = "an index outside the database that held copies, and that this process was not told of"
 
 MAX_TRIES: Final = 5
 """Maximum passes over a lane that others change meanwhile; the next caller continues."""
@@ -49,6 +33,68 @@ PAGE: Final = 500
 
 CLOSE: Final = 1e-3
 """Tolerance of each component of a stored vector: rounding to half precision moves values below 1 by at most 5e-4."""
+
+
+SEPARATOR: Final = "::"
+"""Separator between the parts of a claim document's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrored:
+    """Mirrored documents of some items; ``ids`` are all ids they ever had. ``whole``.
+
+    None still waits for its vector.
+    """
+
+    documents: Sequence[OutsideDocument]
+    ids: Collection[str]
+    whole: bool
+
+
+def documents_of(unit: Unit, lane: Lane, items: Iterable[Item], *, store: str, model: str) -> Mirrored:
+    """Return what an external index must hold of some items of a lane; nothing of items hidden from ordinary reads.
+
+    The item's document has the vector of its text. A text without content has a zero vector and is left out.
+    """
+    by_id = {item.id: item for item in items}
+    rows = documents_of_items(unit, lane.lane_id, list(by_id))
+    current = [row for row in rows if row.current_to is None and by_id[row.item_id].live]
+    found = read_vectors(unit, lane.lane_id, model, [row.id for row in current])
+    vectors = {row.document_id: row.embedding for row in found}
+    common = {"tenant": unit.tenant, "store": store, "lane": str(lane.lane_id)}
+    out = []
+    for row in current:
+        vector = vectors.get(row.id)
+        if vector is not None and np.any(vector) and _is_mirrored(row.part):
+            out.append(_document(by_id[row.item_id], row, vector, common))
+    ids = {match_id(row.item_id, row.part) for row in rows if _is_mirrored(row.part)} | by_id.keys()
+    return Mirrored(out, ids, whole=len(vectors) == len(current))
+
+
+def parent_of(document_id: str) -> str:
+    """Return the item id contained in a document's id."""
+    return document_id.partition(SEPARATOR)[0]
+
+
+def _is_mirrored(part: str) -> bool:
+    """Return whether a part is mirrored: claims, and the first chunk of a text for its item."""
+    return part_name(part) == CLAIM or part in (PROSE, f"{PROSE}:0")
+
+
+def _document(item: Item, row: DocumentRow, vector: Vector, common: dict[str, Any]) -> OutsideDocument:
+    facts = {**common, "kind": item.kind, "version": item.version, "document_id": row.id}
+    if item.label is not None:
+        facts["scope"] = item.label
+    if part_name(row.part) != CLAIM:
+        return OutsideDocument(item.id, item.content, {**facts, "doc_type": "item"}, vector)
+    claim_id = row.part.partition(":")[2]
+    facts |= {
+        "doc_type": "claim",
+        "parent_mem_id": item.id,
+        "claim_id": claim_id,
+        "claim_status": status_of(item, claim_id),
+    }
+    return OutsideDocument(match_id(item.id, row.part), row.text or "", facts, vector)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,74 +355,3 @@ def _differs(right: OutsideDocument, held: OutsideDocument | None) -> bool:
     if held.vector is None or right.vector is None:
         return False
     return held.vector.shape != right.vector.shape or not np.allclose(held.vector, right.vector, atol=CLOSE)
-
-
-# What the spine asks of an external index: to forget what was erased, and whether it is in step.
-
-
-def outside_eraser(mirror: Mirror | None, database: Database) -> Callable[[str, Sequence[int]], OutsideErasure]:
-    """Return the function that removes from the index what was erased in some lanes of a tenant."""
-
-    def erase(tenant: str, lane_ids: Sequence[int]) -> OutsideErasure:
-        if mirror is None:
-            with database.transaction(tenant, "read") as unit:
-                return OutsideErasure(beyond=(UNKNOWN_INDEX,) if followed_spaces(unit) else ())
-        index = mirror.index
-        try:
-            strange = mirror.after_erasure(tenant, lane_ids)
-        except IndexUnavailable as error:
-            outstanding = (f"{index.name}: {error.message}; {WHEN_REACHED}",)
-            return OutsideErasure(outstanding=outstanding, beyond=index.beyond)
-        return OutsideErasure(residue=(f"{index.name}: {strange} documents",) if strange else (), beyond=index.beyond)
-
-    return erase
-
-
-def open_mirror(platform: Platform) -> Mirror:
-    """Return what keeps the index of the policy in step, or the one given; InputError if its key is not set."""
-    index = platform.index
-    if index is None:
-        own = platform.policy.of(ReasoningPolicy).reasoning.index
-        token = read_key(own.api_key_env, what="the index of claims", field="policy.reasoning.index.api_key_env")
-        make = load_plugin(find_plugins(INDEXES)[own.backend])
-        index = make(path=own.path, url=own.url, collection=own.collection, token=token, timeout=own.timeout)
-    return Mirror(platform.database, platform.vectorizer, index)
-
-
-def check_index(mirror: Mirror | None, tenant: str) -> Iterator[Check]:
-    """Report where claims are searched, and the lag and correctness of an external index."""
-    if mirror is None:
-        yield Check("index", ok=True, detail="claims are searched in the database itself")
-        return
-    name = mirror.index.name
-    try:
-        found = mirror.standing(tenant)
-    except IndexUnavailable as error:
-        remedy = "mend the cause; until then the database answers"
-        yield replace(check_of(error, "index", remedy), level="warning")
-        return
-    wrong = 0 if found.behind else found.missing + found.strange
-    detail = (
-        f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
-        f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
-    )
-    if found.behind:
-        yield Check(
-            "index",
-            ok=False,
-            detail=detail,
-            remedy="call flush()",
-            level="warning",
-            code="index.behind",
-            command=WORK,
-        )
-        return
-    yield Check(
-        "index",
-        not wrong,
-        detail,
-        "call reasoning.rebuild_index()",
-        level="warning",
-        code="index.differs",
-        command="phronesis store rebuild --claims",
-    )

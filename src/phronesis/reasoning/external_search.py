@@ -1,27 +1,34 @@
-"""Search claims in an external index. The index proposes candidates; the database filters and scores them."""
+"""Search claims in an external index, open it and check it. It proposes candidates; the database filters and scores."""
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 
+from phronesis.config import read_key
+from phronesis.config.plugins import INDEXES, find_plugins, load_plugin
 from phronesis.core.items import Item
-from phronesis.core.results import Degraded, Evidence, Match, SearchResult, Source
+from phronesis.core.results import Check, Degraded, Evidence, Match, SearchResult, Source
+from phronesis.engine.doctor import WORK, check_of
+from phronesis.engine.erasure import OutsideErasure
+from phronesis.engine.plugin import Platform
 from phronesis.errors import IndexUnavailable, ModelError
 from phronesis.index.projections import match_id, part_name
 from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
-from phronesis.reasoning.documents import CLAIM, parent_of
-from phronesis.reasoning.external_mirror import Mirror
+from phronesis.reasoning.external_mirror import Mirror, parent_of
+from phronesis.reasoning.laws.records import CLAIM
+from phronesis.reasoning.policy_section import ReasoningPolicy
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.evidence import EvidenceQuery, snippet, sources_of, with_related
+from phronesis.recall.query import Query, Search
 from phronesis.recall.scoring.weights import on_scale
-from phronesis.recall.search_options import Query, Search
 from phronesis.store.database import Database, Unit
+from phronesis.store.deltas import followed_spaces
 from phronesis.store.dialects import Vector
 from phronesis.store.documents import DocumentRow, documents_of_items, read_vectors
 from phronesis.store.eligible import eligible_items
@@ -33,6 +40,9 @@ NATIVE: Final = "native"
 
 NO_ENCODER: Final = "index.no_encoder"
 """Reason for not using the index when there are no vectors."""
+
+WHEN_REACHED: Final = "what was erased is taken away there by the next flush, worker or mem_search that reaches it"
+UNKNOWN_INDEX: Final = "an index outside the database that held copies, and that this process was not told of"
 
 CLAIMS_EACH: Final = 4
 """Candidates requested per result: an item has at most ten claims, and a query seldom matches more than four."""
@@ -190,4 +200,69 @@ def _match(found: _ClaimRow, words: Sequence[str]) -> Match:
         part=found.row.part,
         snippet=snippet(found.row.text or "", words),
         distance=round(1.0 - found.cosine, 6),
+    )
+
+
+# What the spine asks of an external index: to forget what was erased, and whether it is in step.
+
+
+def outside_eraser(mirror: Mirror | None, database: Database) -> Callable[[str, Sequence[int]], OutsideErasure]:
+    """Return the function that removes from the index what was erased in some lanes of a tenant."""
+
+    def erase(tenant: str, lane_ids: Sequence[int]) -> OutsideErasure:
+        if mirror is None:
+            with database.transaction(tenant, "read") as unit:
+                return OutsideErasure(beyond=(UNKNOWN_INDEX,) if followed_spaces(unit) else ())
+        index = mirror.index
+        try:
+            strange = mirror.after_erasure(tenant, lane_ids)
+        except IndexUnavailable as error:
+            outstanding = (f"{index.name}: {error.message}; {WHEN_REACHED}",)
+            return OutsideErasure(outstanding=outstanding, beyond=index.beyond)
+        return OutsideErasure(residue=(f"{index.name}: {strange} documents",) if strange else (), beyond=index.beyond)
+
+    return erase
+
+
+def open_mirror(platform: Platform) -> Mirror:
+    """Return what keeps the index of the policy in step, or the one given; InputError if its key is not set."""
+    index = platform.index
+    if index is None:
+        own = platform.policy.of(ReasoningPolicy).reasoning.index
+        token = read_key(own.api_key_env, what="the index of claims", field="policy.reasoning.index.api_key_env")
+        make = load_plugin(find_plugins(INDEXES)[own.backend])
+        index = make(path=own.path, url=own.url, collection=own.collection, token=token, timeout=own.timeout)
+    return Mirror(platform.database, platform.vectorizer, index)
+
+
+def check_index(mirror: Mirror | None, tenant: str) -> Iterator[Check]:
+    """Report where claims are searched, and the lag and correctness of an external index."""
+    if mirror is None:
+        yield Check("index", ok=True, detail="claims are searched in the database itself")
+        return
+    name = mirror.index.name
+    try:
+        found = mirror.standing(tenant)
+    except IndexUnavailable as error:
+        remedy = "mend the cause; until then the database answers"
+        yield replace(check_of(error, "index", remedy), level="warning")
+        return
+    wrong = 0 if found.behind else found.missing + found.strange
+    detail = (
+        f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
+        f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
+    )
+    if found.behind:
+        yield Check(
+            "index", ok=False, detail=detail, remedy="call flush()", level="warning", code="index.behind", command=WORK
+        )
+        return
+    yield Check(
+        "index",
+        not wrong,
+        detail,
+        "call reasoning.rebuild_index()",
+        level="warning",
+        code="index.differs",
+        command="phronesis store rebuild --claims",
     )

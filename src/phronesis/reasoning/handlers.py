@@ -17,13 +17,14 @@ from phronesis.core.serialization import dumps
 from phronesis.engine.edits import Form, edited_fields, is_stale
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import ClaimsRefused, InputError, Violation
+from phronesis.index.projections import Part, in_words
 from phronesis.log.payloads import fit
 from phronesis.reasoning.claim_gate import gate
-from phronesis.reasoning.laws.block_format import block_of
+from phronesis.reasoning.laws.block_format import block_of, claim_text, prose_of
 from phronesis.reasoning.laws.block_rules import read_draft
 from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, WRITTEN, replaced_fields, written_block, written_of
 from phronesis.reasoning.laws.facts import GenericFacts
-from phronesis.reasoning.laws.records import REASONING, Feedback, Run, checked_feedback, checked_run
+from phronesis.reasoning.laws.records import CLAIM, REASONING, Feedback, Run, checked_feedback, checked_run
 from phronesis.store.lane_view import LaneView
 
 
@@ -310,3 +311,16 @@ def _summary(run: Run) -> str:
 
 
 RUN_HANDLERS: Final = (Handler(verb=RUN, apply=apply_run), Handler(verb=FEEDBACK, apply=apply_feedback))
+
+
+# Projection of a reasoning item: one document for the whole, one per claim (RB-09).
+
+PROJECTED: Final = ("topic", "claims")
+"""Members of ``data`` from which the parts are built: the written state, which verdicts do not change."""
+
+
+def project_reasoning(item: Item) -> list[Part]:
+    """Return the search documents of a reasoning item: its prose, and one part per claim."""
+    block = written_block(item.data)
+    claims = [Part(f"{CLAIM}:{claim.claim_id}", claim_text(claim), dated=False) for claim in block.claims]
+    return [*in_words(prose_of(block), dated=False), *claims]

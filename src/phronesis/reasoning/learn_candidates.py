@@ -3,23 +3,33 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint
 from typing import Any, Final, Literal
 
+from phronesis.config.plugins import FACTS, find_plugins, load_plugin
 from phronesis.core.entries import Entry
-from phronesis.core.ids import parse_id
+from phronesis.core.ids import DEFAULT_NAMESPACE, Scope, parse_id
 from phronesis.core.items import Item
-from phronesis.core.scope import DEFAULT_NAMESPACE, Scope
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.text import storable
 from phronesis.engine.handler import items_before
 from phronesis.errors import InputError
 from phronesis.reasoning.claim_gate import without_aliases
 from phronesis.reasoning.comparisons import MAX_READ, read_comparison, sentences
-from phronesis.reasoning.documents import CLAIM
 from phronesis.reasoning.handlers import RUN, feedback_of, run_of
 from phronesis.reasoning.laws.block_format import text_of
-from phronesis.reasoning.laws.facts import NAMED, TOP_PRODUCTS, FactsBuilder, FactsView, excerpt, top_products
-from phronesis.reasoning.laws.records import REASONING, Claim, Feedback, ReasoningBlock, Run, folded_name
-from phronesis.recall.search_options import Query, Search
+from phronesis.reasoning.laws.facts import (
+    NAMED,
+    TOP_PRODUCTS,
+    Facts,
+    FactsBuilder,
+    FactsView,
+    GenericFacts,
+    excerpt,
+    top_products,
+)
+from phronesis.reasoning.laws.records import CLAIM, REASONING, Claim, Feedback, ReasoningBlock, Run, folded_name
+from phronesis.recall.query import Query, Search
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane
@@ -72,6 +82,47 @@ def _clean(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {without_aliases(str(name)): _clean(inner) for name, inner in value.items()}
     return [_clean(inner) for inner in value] if isinstance(value, list) else value
+
+
+class OwnFacts:
+    """FACTS builder that selects by field: the first plug-in that recognises the output, else the generic one."""
+
+    name: Final = "auto"
+
+    def recognises(self, fields: Mapping[str, Any]) -> bool:  # noqa: ARG002 - the port's
+        """Return True: it reads any output."""
+        return True
+
+    def facts(self, run: Run, feedback: Feedback) -> Facts:
+        """Return what is written into claims and shown to a model."""
+        return _builder_of(run.fields()).facts(run, feedback)
+
+    def view(self, run: Run, feedback: Feedback) -> FactsView:
+        """Return the values that tests are evaluated on."""
+        return _builder_of(run.fields()).view(run, feedback)
+
+    def summary(self, facts: Facts) -> str:
+        """Return the text by which candidate claims are searched."""
+        return _builder_of(facts.run_output).summary(facts)
+
+
+def find_builder(name: str) -> FactsBuilder:
+    """Return the FACTS builder of a name in the policy."""
+    for builder in (OwnFacts(), GenericFacts()):
+        if builder.name == name:
+            return builder
+    return _load_builder(find_plugins(FACTS)[name])
+
+
+@load_once
+def _load_builder(point: EntryPoint) -> FactsBuilder:
+    builder: FactsBuilder = load_plugin(point)()
+    return builder
+
+
+def _builder_of(fields: Mapping[str, Any]) -> FactsBuilder:
+    builders = map(_load_builder, find_plugins(FACTS).values())
+    return next((builder for builder in builders if builder.recognises(fields)), GenericFacts())
 
 
 # Proposals, and the rules that derive them from the text of a feedback.

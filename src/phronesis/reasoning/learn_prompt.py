@@ -1,8 +1,9 @@
-"""What a model sees and answers in a learn: fenced data with numbered items, and the schema of the answer."""
+"""What a model sees and answers in a learn: fenced data with numbered items, the schema, and blocks of its answer."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal
 
 import pydantic
@@ -11,10 +12,12 @@ from phronesis.core.confidence import ClaimStatus
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.errors import Violation
+from phronesis.log.payloads import fit
 from phronesis.models.structured_client import drop_invalid
+from phronesis.reasoning.comparisons import read_comparison
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS
 from phronesis.reasoning.laws.facts import excerpt
-from phronesis.reasoning.laws.records import Claim, ReasoningBlock
+from phronesis.reasoning.laws.records import Claim, ReasoningBlock, folded_name
 from phronesis.reasoning.learn_candidates import MAX_PROPOSED, MAX_TOPIC
 
 MAX_SHOWN: Final = 30_000
@@ -90,7 +93,7 @@ def listed_in_short(text: str) -> str:
 def stands_in(quote: str, facts: Mapping[str, Any], told: str) -> bool:
     """Return whether a quote occurs in FACTS, in the shown or stored form, ignoring case and spaces."""
     wanted = _fold_text(quote)
-    return wanted in _fold_text(told) or any(wanted in _fold_text(text) for text in _texts(facts))
+    return wanted in _fold_text(told) or any(wanted in _fold_text(text) for text in _json_texts(facts))
 
 
 def facts_text(facts: Mapping[str, Any]) -> str:
@@ -124,15 +127,15 @@ def _fold_text(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _json_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for inner in value.values():
-            yield from _texts(inner)
+            yield from _json_texts(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _texts(inner)
+            yield from _json_texts(inner)
 
 
 # Schema of the model's answer: classes of claims, proposals, and claims repaired in form.
@@ -209,3 +212,113 @@ class RewriteAnswer(Form, title="Rewritten"):
 
     topic: _Topic = ""
     claims: Annotated[list[RewrittenClaim], drop_invalid(RewrittenClaim), pydantic.Field(max_length=MAX_CLAIMS)]
+
+
+# Blocks built from a model's fields: only wording is taken from the model; code sets the rest.
+
+SLACK: Final = 20
+"""Characters by which a repaired text may grow: for ``avoid[…]`` around a constraint."""
+
+_NUMBER: Final = re.compile(r"\d+")
+_OURS: Final = re.compile(r"c(\d{1,6})")
+
+
+def block_of_proposal(
+    one: ProposedItem, current: ReasoningBlock | None, run_id: str, used: Iterable[str] = ()
+) -> ReasoningBlock:
+    """Return the block of a proposal; an update (``current``) keeps all claims that it does not name.
+
+    A new claim gets an id that neither a claim nor a verdict has (``used``), since old verdicts would count for it. A
+    claim that the item has already is not new. A test stays with its claim, unless new text states a comparison.
+    """
+    claims = {claim.claim_id: claim for claim in current.claims} if current is not None else {}
+    free = _first_free([*claims, *used])
+    for said in one.claims:
+        old = claims.get(said.claim_id) if said.claim_id is not None else None
+        if old is not None:
+            claims[old.claim_id] = _with_wording(old, _restore_texts(old, said))
+            continue
+        new = _with_wording(Claim(claim_id=f"c{free}", status=said.status, facts={"source_run_ids": [run_id]}), said)
+        if folded_words(new) not in map(folded_words, claims.values()):
+            claims[new.claim_id] = new
+            free += 1
+    topic = " ".join(fit(one.topic).split())
+    if current is not None:
+        return replace(current, topic=topic or current.topic, claims=tuple(claims.values()))
+    return ReasoningBlock(topic=topic, claims=tuple(claims.values()))
+
+
+def rewritten_block(
+    block: ReasoningBlock, answer: RewriteAnswer, broken: Iterable[str | None]
+) -> ReasoningBlock | None:
+    """Return a block with the rewritten texts of the claims in ``broken`` only.
+
+    None if more than the form changed: a rewrite may add no number that the claim did not contain, and no text may grow
+    by more than `SLACK`.
+    """
+    wrong = set(broken)
+    given = {one.n: one for one in answer.claims}
+    claims = []
+    for n, claim in enumerate(block.claims):
+        one = given.get(n) if claim.claim_id in wrong else None
+        if one is not None and not _is_form(_texts_of(claim), _texts_of(one)):
+            return None
+        claims.append(claim if one is None else _with_wording(claim, one))
+    topic = " ".join(fit(answer.topic).split()) if None in wrong else block.topic
+    if topic != block.topic and not _is_form([block.topic], [topic]):
+        return None
+    return replace(block, topic=topic, claims=tuple(claims))
+
+
+def folded_words(claim: Claim) -> tuple[str, ...]:
+    """Return the statement and conditions of a claim, folded for comparison."""
+    return tuple(folded_name(text) for text in (claim.inference, claim.constraint, *claim.conditions))
+
+
+def _with_wording(claim: Claim, said: ProposedClaim | RewrittenClaim) -> Claim:
+    inference = fit(said.inference).strip()
+    constraint = fit(said.constraint).strip()
+    same = constraint == claim.constraint  # permission for a positive constraint covers only that constraint
+    restated = inference != claim.inference and read_comparison(inference) is not None
+    return replace(
+        claim,
+        inference=inference,
+        constraint=constraint,
+        allow_positive=claim.allow_positive and same,
+        exception_reason=claim.exception_reason if same else "",
+        conditions=_texts(said.conditions),
+        limitations=_texts(said.limitations),
+        test=None if restated else claim.test,
+    )
+
+
+def _restore_texts(claim: Claim, said: ProposedClaim) -> ProposedClaim:
+    """Return a proposed claim with texts that were abbreviated for the model restored to full length."""
+    texts = {in_short(text): text for text in (claim.inference, claim.constraint)}
+    given = {name: texts.get(getattr(said, name), getattr(said, name)) for name in ("inference", "constraint")}
+    lists: dict[str, list[str]] = {}
+    for name in ("conditions", "limitations"):
+        held: tuple[str, ...] = getattr(claim, name)
+        full = {listed_in_short(text): text for text in held[:SHOWN_OF_LIST]}
+        lists[name] = [*(full.get(text, text) for text in getattr(said, name)), *held[SHOWN_OF_LIST:]]
+    return said.model_copy(update={**given, **lists})
+
+
+def _texts(given: Iterable[str]) -> tuple[str, ...]:
+    texts = (fit(text).strip() for text in given)
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def _texts_of(claim: Claim | RewrittenClaim) -> list[str]:
+    return [claim.inference, claim.constraint, *claim.conditions, *claim.limitations]
+
+
+def _is_form(before: Sequence[str], after: Sequence[str]) -> bool:
+    known = set(_NUMBER.findall("\n".join(before)))
+    longer = sum(map(len, after)) > sum(map(len, before)) + SLACK
+    return not longer and known.issuperset(_NUMBER.findall("\n".join(after)))
+
+
+def _first_free(ids: Iterable[str]) -> int:
+    numbers = [int(found[1]) for one in ids if (found := _OURS.fullmatch(one)) is not None]
+    return max(numbers, default=0) + 1

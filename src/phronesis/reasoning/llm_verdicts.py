@@ -27,14 +27,16 @@ from phronesis.reasoning.learn_prompt import (
     Lesson,
     ProposedItem,
     RewriteAnswer,
+    block_of_proposal,
     build_prompt,
     claim_text,
     facts_text,
+    rewritten_block,
     shown_to_rewrite,
     stands_in,
     words_of,
 )
-from phronesis.reasoning.proposal_filter import ORDER, OUTSIDE, block_of_proposal, rewritten_block
+from phronesis.reasoning.proposal_filter import ORDER, OUTSIDE
 
 ROLE: Final = "learn"
 ASKED: Final = "asked"

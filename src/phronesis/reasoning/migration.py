@@ -13,11 +13,10 @@ from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, Outcome, is_erased, payload_of
-from phronesis.core.ids import citation, derived_id, item_id
+from phronesis.core.ids import LaneName, citation, derived_id, item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.results import Degraded
-from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode, dumps
 from phronesis.core.timestamps import parse_moment
 from phronesis.engine.edits import Call
@@ -29,14 +28,7 @@ from phronesis.models.structured_client import StructuredClient
 from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.claim_status import WRITTEN, written_block, written_of
 from phronesis.reasoning.laws.records import REASONING, MigratedSource, MigrationStatus, TakenOut
-from phronesis.reasoning.migration_rewriting import (
-    PROMPT_VERSION,
-    RULES,
-    OldMemory,
-    Rewriting,
-    ask,
-    rewrite_by_rules,
-)
+from phronesis.reasoning.migration_rewriting import PROMPT_VERSION, RULES, OldMemory, Rewriting, ask, rewrite_by_rules
 from phronesis.reasoning.migration_sources import OldRow
 from phronesis.store.database import Database
 from phronesis.store.deltas import deltas_of_entry

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
-from phronesis.core.scope import LaneName
 from phronesis.core.serialization import digest
 from phronesis.core.text import UNSPACED, check_id, check_text, storable
 from phronesis.core.timestamps import isoformat, parse_past

@@ -1,147 +1,238 @@
 """Filter proposals before they enter the bank: only candidates are updated, the gate decides, code writes the FACTS.
 
 Proposals of rules and of models both pass through here (RB-15, RB-16, RB-17). A dropped proposal is reported with every
-rule that it breaks.
+rule that it breaks. The form of a refused block is repaired by rules, once, without changing its meaning: words are not
+changed, claims not dropped, reasons and runs not invented. Each repair has a name; the block passes the gate again.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
+from phronesis.core.confidence import CLAIM_STATUSES
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import Violation
-from phronesis.log.payloads import fit
 from phronesis.reasoning.claim_gate import gate
-from phronesis.reasoning.claim_repair import repair
-from phronesis.reasoning.comparisons import read_comparison
 from phronesis.reasoning.laws.block_format import block_of, text_of
-from phronesis.reasoning.laws.block_rules import read_draft
+from phronesis.reasoning.laws.block_rules import MAX_BLOCK, SOURCES, STRING, UnreadableBlock, read_draft, read_json
 from phronesis.reasoning.laws.claim_status import current_block
 from phronesis.reasoning.laws.facts import excerpt
-from phronesis.reasoning.laws.records import REASONING, Claim, ReasoningBlock, Tally, folded_name
+from phronesis.reasoning.laws.records import CLAIMS, HEADER, KEYS, REASONING, Claim, ReasoningBlock, Tally
 from phronesis.reasoning.learn_candidates import Proposal
-from phronesis.reasoning.learn_prompt import (
-    SHOWN_OF_LIST,
-    ProposedClaim,
-    ProposedItem,
-    RewriteAnswer,
-    RewrittenClaim,
-    in_short,
-    listed_in_short,
-)
+from phronesis.reasoning.learn_prompt import folded_words
 
-# Blocks built from a model's fields: only wording is taken from the model; code sets the rest.
-
-SLACK: Final = 20
-"""Characters by which a repaired text may grow: for ``avoid[…]`` around a constraint."""
-
-_NUMBER: Final = re.compile(r"\d+")
-_OURS: Final = re.compile(r"c(\d{1,6})")
+_FENCES: Final = ("```", "~~~")
+_ANY_KEY: Final = re.compile(r"([A-Za-z_]{1,20})[ \t]{0,4}[=＝:：][ \t]{0,4}")
+_KEY_LINE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}=")
+_CURLED: Final = "“”„‟＂"
+_OPENING: Final = re.compile(rf"(?<=[\[{{,:])(\s{{0,40}})[{_CURLED}]")
+_CLOSING: Final = re.compile(rf"[{_CURLED}](?=\s{{0,40}}[\]}},:])")
+_COMMA: Final = re.compile(r",(?=\s{0,40}[\]}])")
+_ESCAPES: Final = {code: f"\\u{code:04x}" for code in range(0x20)} | {0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t"}
+_LISTS: Final = ("conditions", "limitations")
+_TALLIES: Final = ("support", "contra")
 
 
-def block_of_proposal(
-    one: ProposedItem, current: ReasoningBlock | None, run_id: str, used: Iterable[str] = ()
-) -> ReasoningBlock:
-    """Return the block of a proposal; an update (``current``) keeps all claims that it does not name.
+@dataclass(frozen=True, slots=True)
+class RepairResult:
+    """A block in valid form, and the names of the repairs applied."""
 
-    A new claim gets an id that neither a claim nor a verdict has (``used``), since old verdicts would count for it. A
-    claim that the item has already is not new. A test stays with its claim, unless new text states a comparison.
+    text: str
+    repairs: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _RepairState:
+    lines: list[str]
+    repairs: list[str] = field(default_factory=list)
+
+    def note(self, name: str, *, changed: bool = True) -> None:
+        if changed and name not in self.repairs:
+            self.repairs.append(name)
+
+
+def repair(text: str) -> RepairResult | None:
+    """Return the repaired block, or None if nothing needs repair or a repair would require guessing.
+
+    Repaired are: a code fence around the block, blank lines before it, a first line with wrong case or spaces or
+    missing, a known key's case, spaces or sign, JSON over several lines, typographic quotation marks around strings, a
+    trailing comma, claims given as an object or as a string of JSON, a status in another case, a single text where a
+    list is expected, ``"true"`` for true, a number as an id, and a tally whose count is missing or lower than its runs.
     """
-    claims = {claim.claim_id: claim for claim in current.claims} if current is not None else {}
-    free = _first_free([*claims, *used])
-    for said in one.claims:
-        old = claims.get(said.claim_id) if said.claim_id is not None else None
-        if old is not None:
-            claims[old.claim_id] = _with_wording(old, _restore_texts(old, said))
-            continue
-        new = _with_wording(Claim(claim_id=f"c{free}", status=said.status, facts={"source_run_ids": [run_id]}), said)
-        if folded_words(new) not in map(folded_words, claims.values()):
-            claims[new.claim_id] = new
-            free += 1
-    topic = " ".join(fit(one.topic).split())
-    if current is not None:
-        return replace(current, topic=topic or current.topic, claims=tuple(claims.values()))
-    return ReasoningBlock(topic=topic, claims=tuple(claims.values()))
-
-
-def rewritten_block(
-    block: ReasoningBlock, answer: RewriteAnswer, broken: Iterable[str | None]
-) -> ReasoningBlock | None:
-    """Return a block with the rewritten texts of the claims in ``broken`` only.
-
-    None if more than the form changed: a rewrite may add no number that the claim did not contain, and no text may grow
-    by more than `SLACK`.
-    """
-    wrong = set(broken)
-    given = {one.n: one for one in answer.claims}
-    claims = []
-    for n, claim in enumerate(block.claims):
-        one = given.get(n) if claim.claim_id in wrong else None
-        if one is not None and not _is_form(_texts_of(claim), _texts_of(one)):
-            return None
-        claims.append(claim if one is None else _with_wording(claim, one))
-    topic = " ".join(fit(answer.topic).split()) if None in wrong else block.topic
-    if topic != block.topic and not _is_form([block.topic], [topic]):
+    if len(text) > MAX_BLOCK:
         return None
-    return replace(block, topic=topic, claims=tuple(claims))
+    work = _RepairState([])
+    _take_lines(work, text)
+    _repair_header(work)
+    _repair_keys(work)
+    place = next((n for n, line in enumerate(work.lines) if line.startswith(f"{CLAIMS}=")), None)
+    if place is None:
+        return None
+    _join_claims(work, place)
+    written = _repaired_json(work, work.lines[place].removeprefix(f"{CLAIMS}="))
+    if written is None:
+        return None
+    work.lines[place] = f"{CLAIMS}={written}"
+    repaired = "\n".join(work.lines)
+    if not work.repairs or read_draft(repaired).mistakes:
+        return None
+    return RepairResult(repaired, tuple(work.repairs))
 
 
-def folded_words(claim: Claim) -> tuple[str, ...]:
-    """Return the statement and conditions of a claim, folded for comparison."""
-    return tuple(folded_name(text) for text in (claim.inference, claim.constraint, *claim.conditions))
+def _take_lines(work: _RepairState, text: str) -> None:
+    body = text.replace("\r\n", "\n")
+    whole = body.strip("\ufeff \t\n")
+    if whole.startswith(_FENCES) and whole.endswith(whole[:3]) and "\n" in whole:
+        body = whole.partition("\n")[2][:-3].rstrip()
+        work.note("code_fence")
+    stripped = body.lstrip("\ufeff \t\n")
+    work.note("blank_start", changed=stripped != body.removeprefix("\ufeff"))
+    work.lines = stripped.split("\n")
 
 
-def _with_wording(claim: Claim, said: ProposedClaim | RewrittenClaim) -> Claim:
-    inference = fit(said.inference).strip()
-    constraint = fit(said.constraint).strip()
-    same = constraint == claim.constraint  # permission for a positive constraint covers only that constraint
-    restated = inference != claim.inference and read_comparison(inference) is not None
-    return replace(
-        claim,
-        inference=inference,
-        constraint=constraint,
-        allow_positive=claim.allow_positive and same,
-        exception_reason=claim.exception_reason if same else "",
-        conditions=_texts(said.conditions),
-        limitations=_texts(said.limitations),
-        test=None if restated else claim.test,
-    )
+def _repair_header(work: _RepairState) -> None:
+    first = work.lines[0]
+    similar = re.sub(r"[ \t_-]{1,9}", "_", first[:80].strip().upper()) == HEADER
+    if first != HEADER and (similar or _known_key(first) is not None):
+        work.lines[: int(similar)] = [HEADER]
+        work.note("header")
 
 
-def _restore_texts(claim: Claim, said: ProposedClaim) -> ProposedClaim:
-    """Return a proposed claim with texts that were abbreviated for the model restored to full length."""
-    texts = {in_short(text): text for text in (claim.inference, claim.constraint)}
-    given = {name: texts.get(getattr(said, name), getattr(said, name)) for name in ("inference", "constraint")}
-    lists: dict[str, list[str]] = {}
-    for name in ("conditions", "limitations"):
-        held: tuple[str, ...] = getattr(claim, name)
-        full = {listed_in_short(text): text for text in held[:SHOWN_OF_LIST]}
-        lists[name] = [*(full.get(text, text) for text in getattr(said, name)), *held[SHOWN_OF_LIST:]]
-    return said.model_copy(update={**given, **lists})
+def _repair_keys(work: _RepairState) -> None:
+    for n, line in enumerate(work.lines):
+        found = _known_key(line)
+        if found is not None and not line.startswith(f"{found[0]}="):
+            work.lines[n] = f"{found[0]}={line[found[1] :]}"
+            work.note("key")
 
 
-def _texts(given: Iterable[str]) -> tuple[str, ...]:
-    texts = (fit(text).strip() for text in given)
-    return tuple(dict.fromkeys(text for text in texts if text))
+def _known_key(line: str) -> tuple[str, int] | None:
+    """Return the known key at the start of a line, in any form, and the offset of its value."""
+    found = _ANY_KEY.match(line)
+    if found is None:
+        return None
+    name = found[1].upper()
+    return (name, found.end()) if name in KEYS else None
 
 
-def _texts_of(claim: Claim | RewrittenClaim) -> list[str]:
-    return [claim.inference, claim.constraint, *claim.conditions, *claim.limitations]
+def _join_claims(work: _RepairState, place: int) -> None:
+    end = next((n for n, line in enumerate(work.lines) if n > place and _KEY_LINE.match(line)), len(work.lines))
+    whole = "\n".join(work.lines[place:end]).rstrip()
+    if "\n" not in whole:
+        return
+    # A line break inside a string is part of the text; between strings it is not.
+    joined = STRING.sub(lambda found: found[0].translate(_ESCAPES), whole)
+    work.lines[place:end] = [joined.replace("\n", " ")]
+    work.note("one_line")
 
 
-def _is_form(before: Sequence[str], after: Sequence[str]) -> bool:
-    known = set(_NUMBER.findall("\n".join(before)))
-    longer = sum(map(len, after)) > sum(map(len, before)) + SLACK
-    return not longer and known.issuperset(_NUMBER.findall("\n".join(after)))
+def _repaired_json(work: _RepairState, written: str) -> str | None:
+    value = _read(work, written)
+    if isinstance(value, str):
+        value = _read(work, value)
+        work.note("json_as_text")
+    members = _as_list(work, value)
+    if members is None:
+        return None
+    for member in members:
+        if isinstance(member, dict):
+            _repair_claim(work, member)
+    return json.dumps(members, ensure_ascii=False, separators=(",", ":"))
 
 
-def _first_free(ids: Iterable[str]) -> int:
-    numbers = [int(found[1]) for one in ids if (found := _OURS.fullmatch(one)) is not None]
-    return max(numbers, default=0) + 1
+def _read(work: _RepairState, written: str) -> Any:
+    """Return the value of a JSON text, repaired if necessary; None if it cannot be parsed."""
+    steps = (("", str), ("curled_quotes", _straighten_quotes), ("trailing_comma", _without_last_commas))
+    for name, step in steps:
+        stepped = step(written)
+        changed, written = stepped != written, stepped
+        try:
+            value = read_json(written)
+        except UnreadableBlock:
+            if changed:
+                work.note(name)
+            continue
+        work.note(name, changed=changed)
+        return value
+    return None
+
+
+def _straighten_quotes(written: str) -> str:
+    return _outside_texts(lambda piece: _CLOSING.sub('"', _OPENING.sub(r'\1"', piece)), written)
+
+
+def _without_last_commas(written: str) -> str:
+    return _outside_texts(lambda piece: _COMMA.sub("", piece), written)
+
+
+def _outside_texts(change: Callable[[str], str], written: str) -> str:
+    """Apply a change to JSON outside its strings."""
+    pieces: list[str] = []
+    end = 0
+    for found in STRING.finditer(written):
+        pieces += (written[end : found.start()], found[0])
+        end = found.end()
+    pieces.append(written[end:])
+    return "".join(piece if n % 2 else change(piece) for n, piece in enumerate(pieces))
+
+
+def _as_list(work: _RepairState, value: Any) -> list[Any] | None:
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, dict) or not value:
+        return None
+    work.note("claims_as_object")
+    if "claim_id" in value:
+        return [value]
+    if list(value) == ["claims"] and isinstance(value["claims"], list):
+        return list(value["claims"])
+    members = [{"claim_id": name, **claim} for name, claim in value.items() if isinstance(claim, dict)]
+    agree = all(member["claim_id"] == name for name, member in zip(value, members, strict=False))
+    return members if agree and len(members) == len(value) else None
+
+
+def _repair_claim(work: _RepairState, claim: dict[str, Any]) -> None:
+    if type(claim.get("claim_id")) is int:
+        claim["claim_id"] = str(claim["claim_id"])
+        work.note("id_as_number")
+    status = claim.get("status")
+    if isinstance(status, str) and status not in CLAIM_STATUSES and status.strip().lower() in CLAIM_STATUSES:
+        claim["status"] = status.strip().lower()
+        work.note("status_case")
+    if claim.get("allow_positive") in ("true", "false"):
+        claim["allow_positive"] = claim["allow_positive"] == "true"
+        work.note("truth_as_text")
+    for name in _LISTS:
+        _wrap_text(work, claim, name)
+    if isinstance(claim.get("facts"), dict):
+        _wrap_text(work, claim["facts"], SOURCES)
+    for name in _TALLIES:
+        _repair_tally(work, claim, name)
+
+
+def _wrap_text(work: _RepairState, owner: dict[str, Any], name: str) -> None:
+    text = owner.get(name)
+    if isinstance(text, str):
+        owner[name] = [text] if text.strip() else []
+        work.note("text_as_list")
+
+
+def _repair_tally(work: _RepairState, claim: dict[str, Any], name: str) -> None:
+    if isinstance(claim.get(name), list):
+        claim[name] = {"run_ids": claim[name]}
+    tally = claim.get(name)
+    if not isinstance(tally, dict):
+        return
+    runs, count = tally.get("run_ids"), tally.get("count")
+    known = len(runs) if isinstance(runs, list) else 0
+    if count is None or (type(count) is int and 0 <= count < known):
+        tally["count"] = known
+        work.note("tally_count")
 
 
 MAX_KEPT: Final = 4_000

@@ -1,22 +1,25 @@
-"""Read runs and the results of learns from the log, the lane and the recorded reads; the port of reviews of runs."""
+"""Open the bank of claims; read runs and the results of learns from the log, the lane and the recorded reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from phronesis.core.changes import Delta
 from phronesis.core.confidence import Judgement
 from phronesis.core.entries import Entry
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.core.reports import Page
 from phronesis.core.results import Degraded
-from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode
 from phronesis.core.timestamps import to_micros
 from phronesis.engine.entry_applier import AppliedEntry
-from phronesis.engine.handler import DEGRADED_ROLE
+from phronesis.engine.handler import DEGRADED_ROLE, decider_of
+from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.errors import NotFound
 from phronesis.log.payloads import load_entry
+from phronesis.reasoning import handlers, learning, migration
 from phronesis.reasoning.handlers import RUN, find_run, run_of
 from phronesis.reasoning.laws.block_format import claim_text
 from phronesis.reasoning.laws.claim_status import status_of, written_block
@@ -31,11 +34,12 @@ from phronesis.reasoning.laws.item_records import (
     reasoning_item,
 )
 from phronesis.reasoning.laws.records import REASONING, Review, Run
-from phronesis.reasoning.learn_candidates import RunFacts
+from phronesis.reasoning.learn_candidates import Candidates, RunFacts, find_builder
 from phronesis.reasoning.learning import DROPPED, FACTS, PROPOSED, REFUSED, VERDICTS
 from phronesis.reasoning.llm_verdicts import ASKED
-from phronesis.recall.as_of import known_at
-from phronesis.recall.browse import PageRequest, find_item, page_of
+from phronesis.reasoning.policy_section import ReasoningPolicy
+from phronesis.recall.as_of import PageRequest, known_at, page_of
+from phronesis.recall.browse import find_item
 from phronesis.recall.evidence import snippet
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
@@ -328,3 +332,25 @@ class RunReviews(Protocol):
     def close(self) -> None:
         """Stop what runs in the background."""
         ...
+
+
+def open_bank(platform: Platform) -> OpenEngine:
+    """Open the bank of claims: its verbs, its reader of runs, and its migration."""
+    own, models = platform.policy.of(ReasoningPolicy).reasoning, platform.models
+    facts = RunFacts(find_builder(own.facts), own.products)
+    candidates = Candidates(platform.search, own.candidates, own.top_k)
+    rewriter = migration.Rewriter(models.asker("migrate") or models.asker("learn"))
+    return OpenEngine(
+        handlers=(
+            *handlers.REASONING_HANDLERS,
+            *handlers.RUN_HANDLERS,
+            *learning.handlers(
+                learning.LearnPreparer(facts, candidates, partial(models.asker, "learn"), decider_of(platform))
+            ),
+            *migration.handlers(rewriter),
+        ),
+        components={
+            "runs": RunReader(platform.database, facts),
+            "migrator": migration.Migrator(platform.database, rewriter),
+        },
+    )

@@ -1,19 +1,28 @@
-"""Point-in-time reads of items, edges and evidence; lanes of a scope; names of changes; external-id lookup."""
+"""Items, edges and evidence as of a time; listings and their cursors; lanes of a scope; history; external ids."""
 
+import base64
+import binascii
+import hmac
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 
 from phronesis.core.changes import Delta, as_of
+from phronesis.core.ids import LaneName, Scope
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.reports import Page
 from phronesis.core.results import HistoryEvent
-from phronesis.core.scope import LaneName, Scope
+from phronesis.core.serialization import as_json, encode
 from phronesis.core.timestamps import to_micros
+from phronesis.errors import InputError
+from phronesis.log.payloads import keyed_hash
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_items
+from phronesis.store.eligible import ItemPosition, ReadConditions, items_before, newest_items
 from phronesis.store.items import read_items, read_named
-from phronesis.store.lanes import ActiveModel, Lane, active_model, find_lane, find_lanes, list_lanes
+from phronesis.store.lanes import ActiveModel, Lane, active_model, find_lane, find_lanes, find_secret, list_lanes
 from phronesis.store.log import find_entries, find_entry
 from phronesis.store.named_items import EVERY, NamedRow, RowPage, heads_between, row_named, rows_between
 from phronesis.store.relations import read_evidence
@@ -122,6 +131,130 @@ def searched_lanes(unit: Unit, scope: Scope) -> tuple[list[Lane], ActiveModel | 
     if scope.across_tenant:
         return list_lanes(unit), active_model(unit)
     return find_lanes(unit, scope.read_lanes)
+
+
+# Listings: items as known at the requested times, and pages with cursors.
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """The requested page of a listing; ``listing`` holds all values that determine what is listed."""
+
+    listing: Mapping[str, Any]
+    limit: int
+    cursor: str | None = None
+
+
+def page_of(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, asked: PageRequest) -> Page[Item]:
+    """Return a page of the lanes' items that match, newest first."""
+    before = None if asked.cursor is None else read_cursor(unit, asked.cursor, asked.listing)
+    more = asked.limit + 1
+    found = [
+        item
+        for lane in lanes
+        for item in _items_as_known(
+            unit, lane, items_before(unit, lane, wanted, before, limit=more if wanted.as_of is None else None), wanted
+        )
+    ]
+    found.sort(key=ItemPosition.of, reverse=True)
+    shown = tuple(found[: asked.limit])
+    following = write_cursor(unit, ItemPosition.of(shown[-1]), asked.listing) if len(found) > asked.limit else None
+    return Page(shown, following)
+
+
+def _items_as_known(unit: Unit, lane: Lane, found: list[Item], wanted: ReadConditions) -> list[Item]:
+    """Return a lane's items that were known and valid at the requested times, as they were then."""
+    if wanted.as_of is None:
+        return found
+    known = [item for item in known_at(unit, lane.lane_id, found, wanted.as_of) if item.live]
+    return known if wanted.valid_at is None else [item for item in known if held_at(item, wanted.valid_at)]
+
+
+def items_of(
+    unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, *, limit: int, weightiest: bool = False
+) -> list[Item]:
+    """Return the lanes' items that match, newest first; with ``weightiest`` the most important first."""
+    out: list[Item] = []
+    for lane in lanes:
+        most = None if wanted.as_of is not None else limit
+        found = newest_items(unit, lane, wanted, limit=most, weightiest=weightiest)
+        out += _items_as_known(unit, lane, found, wanted)
+    out.sort(key=ItemPosition.of, reverse=True)
+    if weightiest:
+        out.sort(key=lambda item: -item.importance)
+    return out[:limit]
+
+
+def items_by_id(unit: Unit, lanes: Sequence[Lane], ids: Iterable[str], wanted: ReadConditions) -> dict[str, Item]:
+    """Return the given items that the lanes hold and an ordinary read shows, as of the requested times."""
+    listed = list(ids)
+    out: dict[str, Item] = {}
+    for lane in lanes if listed else ():
+        found = [item for item in read_items(unit, lane, listed).values() if item.quarantine is None]
+        if wanted.as_of is not None:
+            found = known_at(unit, lane.lane_id, found, wanted.as_of)
+        if wanted.valid_at is not None:
+            found = [item for item in found if held_at(item, wanted.valid_at)]
+        out |= {item.id: item for item in found if item.live or (wanted.past and item.quarantine is None)}
+    return out
+
+
+# Cursors of listings: signed, and valid for one listing only.
+
+_FORM: Final = 1
+"""Version of the cursor's format."""
+
+_SIGNED: Final = 16
+"""Bytes of the signature: as many as a UUID has."""
+
+_MOST: Final = 512
+"""Maximum characters of a cursor; issued ones have about 200."""
+
+
+def write_cursor(unit: Unit, place: ItemPosition, listing: Mapping[str, Any]) -> str:
+    """Return the cursor of a page that ended at ``place``; ``listing`` holds all values that determine the listing."""
+    secret = find_secret(unit) or b""  # a tenant that has an item has a secret
+    body = encode([_FORM, place.recorded_at, place.position, place.id, _name(secret, listing)])
+    return base64.urlsafe_b64encode(_signature(secret, body) + body).decode("ascii").rstrip("=")
+
+
+def read_cursor(unit: Unit, cursor: str, listing: Mapping[str, Any]) -> ItemPosition:
+    """Return the position in a cursor of this listing; InputError for any other text."""
+    secret = find_secret(unit)
+    signed = _decode_cursor(cursor) if secret is not None and len(cursor) <= _MOST else None
+    if secret is None or signed is None or not hmac.compare_digest(signed[0], _signature(secret, signed[1])):
+        raise InputError(
+            "cursor is none that this memory gave to this tenant; give next_cursor as it came, or leave cursor out to"
+            " begin with the newest",
+            field="cursor",
+        )
+    form, recorded_at, position, item_id, name = json.loads(signed[1])
+    if form != _FORM or name != _name(secret, listing):
+        raise InputError(
+            "cursor is of another listing; give the scope, kinds, filters and times of the page that it came with, or"
+            " leave cursor out to begin with the newest",
+            field="cursor",
+        )
+    return ItemPosition(recorded_at, position, item_id)
+
+
+def _name(secret: bytes, listing: Mapping[str, Any]) -> str:
+    return keyed_hash(secret, "listing", encode(as_json(listing)))[: 2 * _SIGNED]
+
+
+def _signature(secret: bytes, body: bytes) -> bytes:
+    return bytes.fromhex(keyed_hash(secret, "cursor", body))[:_SIGNED]
+
+
+def _decode_cursor(cursor: str) -> tuple[bytes, bytes] | None:
+    """Return signature and body; None for a malformed cursor or another encoding."""
+    try:
+        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    if base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=") != cursor:
+        return None
+    return raw[:_SIGNED], raw[_SIGNED:]
 
 
 # The name of a change in an item's history (requirement NM-14).

@@ -1,102 +1,42 @@
-"""Reads by id and listings: items, pages and cursors, history, explanations, sessions and turns."""
+"""Reads by id and listings: items, history, explanations, sessions and turns, and texts that became no memory."""
 
-import base64
-import binascii
-import hmac
-import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.changes import Delta
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME, UNUSED, ItemUse, uses_of
+from phronesis.core.context import NOTHING_PROPOSED, UNRECOGNISED, UnlearnedText
 from phronesis.core.entries import Entry, MessageRow, Outcome, TurnPayload, TurnRow, payload_of
+from phronesis.core.ids import Scope, is_id, item_id
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.proposals import DUPLICATE, Gated, Refusal, refusals_in
-from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.proposals import DUPLICATE, GATED, Gated, Refusal, proposals_in, refusals_in
+from phronesis.core.relations import CONTEXT_OUTCOME, UNUSED, Edge, EvidenceRow, ItemUse, uses_of
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SessionInfo, Turn
-from phronesis.core.scope import Scope
-from phronesis.core.serialization import as_json, decode, encode, round_stored
+from phronesis.core.serialization import decode, round_stored
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound
-from phronesis.log.payloads import keyed_hash, load_listed
-from phronesis.recall.as_of import edges_at, held_at, history_at, known_at, visible_lanes
+from phronesis.log.payloads import entry_of, fit, load_listed, texts_of
+from phronesis.recall.as_of import PageRequest, edges_at, held_at, history_at, known_at, page_of, visible_lanes
 from phronesis.recall.evidence import going_with, known_evidence, sources_of
 from phronesis.store import conversations
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
-from phronesis.store.eligible import ItemPosition, ReadConditions, items_before, items_in_quarantine, newest_items
+from phronesis.store.eligible import ItemPosition, ReadConditions, items_in_quarantine
 from phronesis.store.items import lane_of_item, read_items
 from phronesis.store.lane_view import LaneView
-from phronesis.store.lanes import Lane, find_secret, get_lane
-from phronesis.store.log import find_entry, read_outcomes
+from phronesis.store.lanes import Lane, get_lane
+from phronesis.store.log import EntryRow, entries_back, failures_of, find_entry, read_outcomes, read_parts
 from phronesis.store.relations import read_edges
 from phronesis.store.retention import count_uses
 
 if TYPE_CHECKING:
-    from phronesis.experience.laws import feedback_weights
+    from phronesis.experience.laws import evidence_fold
 else:
-    feedback_weights = lazy_module("phronesis.experience.laws.feedback_weights")
-
-# Cursors of listings: signed, and valid for one listing only.
-
-_FORM: Final = 1
-"""Version of the cursor's format."""
-
-_SIGNED: Final = 16
-"""Bytes of the signature: as many as a UUID has."""
-
-_MOST: Final = 512
-"""Maximum characters of a cursor; issued ones have about 200."""
-
-
-def write_cursor(unit: Unit, place: ItemPosition, listing: Mapping[str, Any]) -> str:
-    """Return the cursor of a page that ended at ``place``; ``listing`` holds all values that determine the listing."""
-    secret = find_secret(unit) or b""  # a tenant that has an item has a secret
-    body = encode([_FORM, place.recorded_at, place.position, place.id, _name(secret, listing)])
-    return base64.urlsafe_b64encode(_signature(secret, body) + body).decode("ascii").rstrip("=")
-
-
-def read_cursor(unit: Unit, cursor: str, listing: Mapping[str, Any]) -> ItemPosition:
-    """Return the position in a cursor of this listing; InputError for any other text."""
-    secret = find_secret(unit)
-    signed = _decode_cursor(cursor) if secret is not None and len(cursor) <= _MOST else None
-    if secret is None or signed is None or not hmac.compare_digest(signed[0], _signature(secret, signed[1])):
-        raise InputError(
-            "cursor is none that this memory gave to this tenant; give next_cursor as it came, or leave cursor out to"
-            " begin with the newest",
-            field="cursor",
-        )
-    form, recorded_at, position, item_id, name = json.loads(signed[1])
-    if form != _FORM or name != _name(secret, listing):
-        raise InputError(
-            "cursor is of another listing; give the scope, kinds, filters and times of the page that it came with, or"
-            " leave cursor out to begin with the newest",
-            field="cursor",
-        )
-    return ItemPosition(recorded_at, position, item_id)
-
-
-def _name(secret: bytes, listing: Mapping[str, Any]) -> str:
-    return keyed_hash(secret, "listing", encode(as_json(listing)))[: 2 * _SIGNED]
-
-
-def _signature(secret: bytes, body: bytes) -> bytes:
-    return bytes.fromhex(keyed_hash(secret, "cursor", body))[:_SIGNED]
-
-
-def _decode_cursor(cursor: str) -> tuple[bytes, bytes] | None:
-    """Return signature and body; None for a malformed cursor or another encoding."""
-    try:
-        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    if base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=") != cursor:
-        return None
-    return raw[:_SIGNED], raw[_SIGNED:]
+    evidence_fold = lazy_module("phronesis.experience.laws.evidence_fold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +62,8 @@ class Browser:
     def in_quarantine(self, tenant: str, scope: Scope, *, limit: int) -> list[Item]:
         """Return the quarantined items of a scope's lanes, newest first."""
         with self.database.transaction(tenant, "read") as unit:
-            found = [
-                item
-                for lane in visible_lanes(unit, scope)
-                for item in items_in_quarantine(unit, lane, scope.attributes, limit=limit)
-            ]
+            lanes = visible_lanes(unit, scope)
+            found = [item for lane in lanes for item in items_in_quarantine(unit, lane, scope.attributes, limit=limit)]
         return sorted(found, key=ItemPosition.of, reverse=True)[:limit]
 
     def history(self, tenant: str, item_id: str, wanted: ReadConditions) -> list[HistoryEvent]:
@@ -144,15 +81,15 @@ class Browser:
             edges = edges_at(unit, lane, edges, wanted.as_of)
             outcomes = [edge for edge in edges if edge.type == CONTEXT_OUTCOME and edge.to_id == item_id]
             sources = sources_of(unit, lane.lane_id, [item], as_of=wanted.as_of)[item_id]
-            kept = [source for source in sources if find_entry(unit, source.entry_id) is not None]
+            sources = [source for source in sources if find_entry(unit, source.entry_id) is not None]
             shown = count_uses(unit, lane.lane_id, item_id) if wanted.as_of is None else 0  # counts have no time
             return Explanation(
                 item=item,
-                sources=tuple(kept),
+                sources=tuple(sources),
                 evidence=tuple(row.to_dict() for row in rows),
                 edges=tuple(edge.to_row() for edge in edges if edge not in outcomes),
                 history=tuple(history_at(unit, lane, item, wanted.as_of)),
-                needs_validation=not kept,
+                needs_validation=not sources,
                 use=_use_of(item, rows, outcomes, shown=shown),
             )
 
@@ -184,10 +121,7 @@ class Browser:
         with self.database.transaction(tenant, "read") as unit:
             rows = conversations.repeats_of_entries(unit, [entry.id])
             made = {delta.item_id for delta in deltas_of_entry(unit, entry.lane_id, entry.id) if delta.op == "create"}
-            outcomes: dict[str, list[Outcome]] = {}
-            for row in read_outcomes(unit, [entry.id])[entry.id]:
-                outcome = Outcome(role=row["role"], made_by=row["made_by"], n=row["n"], body=decode(row["body"]))
-                outcomes.setdefault(outcome.role, []).append(outcome)
+            outcomes = _outcomes_by_role(read_outcomes(unit, [entry.id])[entry.id])
         return gated_in(entry, rows, made, refusals_in(entry, outcomes))
 
     def sessions(self, tenant: str, scope: Scope, wanted: ReadConditions) -> list[SessionInfo]:
@@ -230,75 +164,9 @@ class Browser:
             named = [one.entry_id for one in found if any("id" in message for message in one.messages)]
             repeats = {(row.entry_id, row.n) for row in conversations.repeats_of_entries(unit, named)} if named else ()
         shown = [_without_repeats(one, repeats) for one in found] if repeats else found
-        kept = [
-            one
-            for one, whole in zip(shown, found, strict=True)
-            if one is whole or one.messages or one.tool_calls or one.refs
-        ]
+        pairs = zip(shown, found, strict=True)
+        kept = [one for one, whole in pairs if one is whole or one.messages or one.tool_calls or one.refs]
         return kept if last is None else kept[-last:]
-
-
-@dataclass(frozen=True, slots=True)
-class PageRequest:
-    """The requested page of a listing; ``listing`` holds all values that determine what is listed."""
-
-    listing: Mapping[str, Any]
-    limit: int
-    cursor: str | None = None
-
-
-def page_of(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, asked: PageRequest) -> Page[Item]:
-    """Return a page of the lanes' items that match, newest first."""
-    before = None if asked.cursor is None else read_cursor(unit, asked.cursor, asked.listing)
-    more = asked.limit + 1
-    found = [
-        item
-        for lane in lanes
-        for item in _items_as_known(
-            unit, lane, items_before(unit, lane, wanted, before, limit=more if wanted.as_of is None else None), wanted
-        )
-    ]
-    found.sort(key=ItemPosition.of, reverse=True)
-    shown = tuple(found[: asked.limit])
-    following = write_cursor(unit, ItemPosition.of(shown[-1]), asked.listing) if len(found) > asked.limit else None
-    return Page(shown, following)
-
-
-def _items_as_known(unit: Unit, lane: Lane, found: list[Item], wanted: ReadConditions) -> list[Item]:
-    """Return a lane's items that were known and valid at the requested times, as they were then."""
-    if wanted.as_of is None:
-        return found
-    known = [item for item in known_at(unit, lane.lane_id, found, wanted.as_of) if item.live]
-    return known if wanted.valid_at is None else [item for item in known if held_at(item, wanted.valid_at)]
-
-
-def items_of(
-    unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, *, limit: int, weightiest: bool = False
-) -> list[Item]:
-    """Return the lanes' items that match, newest first; with ``weightiest`` the most important first."""
-    out: list[Item] = []
-    for lane in lanes:
-        most = None if wanted.as_of is not None else limit
-        found = newest_items(unit, lane, wanted, limit=most, weightiest=weightiest)
-        out += _items_as_known(unit, lane, found, wanted)
-    out.sort(key=ItemPosition.of, reverse=True)
-    if weightiest:
-        out.sort(key=lambda item: -item.importance)
-    return out[:limit]
-
-
-def items_by_id(unit: Unit, lanes: Sequence[Lane], ids: Iterable[str], wanted: ReadConditions) -> dict[str, Item]:
-    """Return the given items that the lanes hold and an ordinary read shows, as of the requested times."""
-    listed = list(ids)
-    out: dict[str, Item] = {}
-    for lane in lanes if listed else ():
-        found = [item for item in read_items(unit, lane, listed).values() if item.quarantine is None]
-        if wanted.as_of is not None:
-            found = known_at(unit, lane.lane_id, found, wanted.as_of)
-        if wanted.valid_at is not None:
-            found = [item for item in found if held_at(item, wanted.valid_at)]
-        out |= {item.id: item for item in found if item.live or (wanted.past and item.quarantine is None)}
-    return out
 
 
 def turns_of(
@@ -347,17 +215,22 @@ def gated_in(
 
     A message whose row points to an item of another entry is a repetition; nothing else is reported of it.
     """
-    repeated = [row for row in rows if row.item_id not in made]
-    known = {row.n for row in repeated}
-    again = [
-        Gated(
-            str(payload_of(entry, TurnPayload)["messages"][row.n].get("content")),
-            DUPLICATE,
-            f"the session holds message {row.message_id!r} with these words already, as mem:{row.item_id}",
-        )
-        for row in repeated
-    ]
-    return again + [Gated(one.text, one.rule, one.reason) for one in refusals if one.n not in known]
+    out, known = list[Gated](), set[int]()
+    for row in rows:
+        if row.item_id not in made:
+            known.add(row.n)
+            words = str(payload_of(entry, TurnPayload)["messages"][row.n].get("content"))
+            why = f"the session holds message {row.message_id!r} with these words already, as mem:{row.item_id}"
+            out.append(Gated(words, DUPLICATE, why))
+    return out + [Gated(one.text, one.rule, one.reason) for one in refusals if one.n not in known]
+
+
+def _outcomes_by_role(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Outcome]]:
+    out: dict[str, list[Outcome]] = {}
+    for row in rows:
+        made = Outcome(role=row["role"], made_by=row["made_by"], n=row["n"], body=decode(row["body"]))
+        out.setdefault(made.role, []).append(made)
+    return out
 
 
 def _find_at(unit: Unit, item_id: str, wanted: ReadConditions) -> tuple[Lane, Item]:
@@ -373,9 +246,9 @@ def _find_at(unit: Unit, item_id: str, wanted: ReadConditions) -> tuple[Lane, It
 def _use_of(item: Item, rows: Iterable[EvidenceRow], outcomes: Iterable[Edge], *, shown: int) -> ItemUse:
     """Return how an item was used, with its usefulness by feedback and by outcomes in contexts."""
     use = uses_of(outcomes).get(item.id, UNUSED)
-    voices = feedback_weights.heard(row for row in rows if not row.part)
+    voices = evidence_fold.heard(row for row in rows if not row.part)
     shown = max(shown, (item.data.get("use") or {}).get("count", 0))  # of the last `forget`
-    return replace(use, shown=shown, usefulness=round_stored(feedback_weights.usefulness(voices, use)))
+    return replace(use, shown=shown, usefulness=round_stored(evidence_fold.usefulness(voices, use)))
 
 
 def _without_repeats(turn: Turn, repeats: Container[tuple[str, int]]) -> Turn:
@@ -396,3 +269,129 @@ def _turn(row: TurnRow, entry: Entry) -> Turn:
         session_metadata=payload.get("session_metadata") or {},
         metadata=payload.get("metadata") or {},
     )
+
+
+# Texts that became no memory, from the outcomes beside the entries, latest first, a bounded number for each page.
+
+SCANNED: Final = 400
+"""Maximum entries read for one page: what a rule or a role selects may be rare."""
+
+BATCH: Final = 50
+"""Entries read at a time."""
+
+VERBS: Final = ("turn", "add", "item")
+"""Verbs whose entries say something to remember."""
+
+_DIGITS: Final = 6
+"""Maximum digits of the number in a cursor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnlearnedQuery:
+    """Which texts: of a rule, said in a role, recorded from ``since`` and before ``until`` (microseconds)."""
+
+    rule: str | None = None
+    role: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+    def takes(self, one: UnlearnedText) -> bool:
+        """Return whether a text is of the rule and the role."""
+        return self.rule in (None, one.rule) and self.role in (None, one.role)
+
+
+def unlearned_page(
+    unit: Unit, lanes: Sequence[Lane], wanted: UnlearnedQuery, *, everywhere: bool, limit: int, cursor: str | None
+) -> Page[UnlearnedText]:
+    """Return what was not learned in these lanes, latest first.
+
+    ``everywhere``: the lanes are all of the tenant's. A page has at most ``limit`` texts. It may have fewer, or none,
+    and a cursor all the same, where many entries had to be read.
+    """
+    at, start = _read_cursor(cursor)
+    by_id, found, read = {lane.lane_id: lane for lane in lanes}, list[UnlearnedText](), 0
+    while by_id and read < SCANNED:
+        chosen, times = None if everywhere else list(by_id), (wanted.since, wanted.until)
+        rows = entries_back(unit, chosen, VERBS, upto=at, times=times, limit=BATCH)
+        for entry_id, texts in _texts_of_entries(unit, by_id, rows):
+            first = start if entry_id == at else 0
+            for n, one in enumerate(texts[first:], first):
+                if wanted.takes(one) and len(found) == limit:
+                    return Page(tuple(found), f"{entry_id}.{n}")
+                if wanted.takes(one):
+                    found.append(one)
+            at, start = entry_id, len(texts)
+        if len(rows) < BATCH:
+            return Page(tuple(found))
+        read += len(rows)
+    return Page(tuple(found), f"{at}.{start}" if by_id else None)
+
+
+def _read_cursor(cursor: str | None) -> tuple[str | None, int]:
+    """Return the entry that a page begins with, and the number of its first text."""
+    if cursor is None:
+        return None, 0
+    entry_id, _, number = cursor.partition(".")
+    if not is_id(entry_id) or not number.isdecimal() or len(number) > _DIGITS:
+        raise InputError(
+            "cursor is none of this listing; give next_cursor as it came, or leave cursor out to begin with the latest",
+            field="cursor",
+        )
+    return entry_id, int(number)
+
+
+def _texts_of_entries(
+    unit: Unit, lanes: Mapping[int, Lane], rows: Sequence[EntryRow]
+) -> Iterator[tuple[str, list[UnlearnedText]]]:
+    """Yield each entry with what was not learned of it; nothing of entries that wait for their interpretation."""
+    ids = [row.entry_id for row in rows]
+    parts, outcomes, failed = read_parts(unit, ids), read_outcomes(unit, ids), failures_of(unit, ids)
+    repeats: dict[str, dict[int, str]] = defaultdict(dict)
+    for repeat in conversations.repeats_of_entries(unit, ids):
+        repeats[repeat.entry_id].setdefault(repeat.n, repeat.item_id)
+    for row in rows:
+        lane = lanes.get(row.lane_id)
+        if lane is None or row.seq > lane.applied_seq:
+            yield row.entry_id, []
+            continue
+        entry, roles = entry_of(unit, row, parts[row.entry_id], lane), _outcomes_by_role(outcomes[row.entry_id])
+        yield row.entry_id, _unlearned(entry, roles, repeats[row.entry_id], is_failed=row.entry_id in failed)
+
+
+def _unlearned(
+    entry: Entry, outcomes: Mapping[str, Sequence[Outcome]], repeats: Mapping[int, str], *, is_failed: bool
+) -> list[UnlearnedText]:
+    """Return what was refused, then the messages that were not recognised, in order.
+
+    ``repeats`` gives for messages that repeat held ones the item held.
+    """
+    payload, texts = entry.payload, texts_of(entry)
+    messages, repeated = payload.get("messages", ()), repeats.keys()
+    made_by = [one.made_by for one in outcomes.get(GATED, ()) for _ in one.body["refusals"]]
+    refused = [(one, made_by[n] if n < len(made_by) else None) for n, one in enumerate(refusals_in(entry, outcomes))]
+    out = [(one, by) for one, by in refused if one.n not in repeated and (one.n in texts or one.n >= len(messages))]
+    told = {one.n for one, _ in out} | {one.n for one in proposals_in(outcomes) if not one.doubtful}
+    why = "the session holds this message already"
+    out += [(Refusal(n=n, text=texts[n], rule=DUPLICATE, reason=why), None) for n in repeated & texts.keys()]
+    if not is_failed and payload.get("infer") is not False:
+        quiet = (n for n in texts if n not in told | repeated and messages[n].get("role") == "user")
+        rows = (Refusal(n=n, text=texts[n], rule=UNRECOGNISED, reason=NOTHING_PROPOSED) for n in quiet)
+        out += [(one, None) for one in rows if one.text.strip()]
+    return [
+        UnlearnedText(
+            id=f"{entry.id}.{place}",
+            entry_id=entry.id,
+            recorded_at=entry.recorded_at,
+            text=fit(one.text),
+            rule=one.rule,
+            reason=one.reason,
+            role=messages[one.n].get("role") if one.n < len(messages) else "tool" if messages else None,
+            message=texts.get(one.n) or fit(payload.get("content")),
+            item_id=repeats.get(one.n) or (item_id(entry.id, "message", str(one.n)) if one.n < len(messages) else None),
+            session_id=payload.get("session_id"),
+            user_id=entry.user_id,
+            namespace=entry.namespace,
+            extractor=by,
+        )
+        for place, (one, by) in enumerate(sorted(out, key=lambda pair: pair[0].n))
+    ]

@@ -1,21 +1,26 @@
-"""Read the entities of a scope: records made of a lane's names, mentions and items."""
+"""Entities of a scope, read from its names, mentions and items; which items are about the user; what is due."""
 
+import dataclasses
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
-from phronesis.core.items import Item
+from phronesis.core.ids import Scope
+from phronesis.core.items import PROSPECTIVE, Item, surfaces, urgency
 from phronesis.core.proposals import USER
 from phronesis.core.relations import NAME, Entity, normal_name
 from phronesis.core.reports import RELATIONS, EntityName, EntityRecord, entity_kind
 from phronesis.core.results import Evidence
-from phronesis.core.scope import Scope
-from phronesis.core.timestamps import from_micros
+from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import NotFound
-from phronesis.recall.as_of import visible_lanes
+from phronesis.recall.as_of import items_of, visible_lanes
 from phronesis.recall.evidence import sources_of
+from phronesis.recall.word_lists import UnitText, is_chinese, load_words
 from phronesis.store.database import Database, Unit
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane
 from phronesis.store.relations import (
@@ -176,3 +181,100 @@ class _LaneEntities:
 
 def _moment(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
+
+
+NAMES: Final = ("name", "alias", "address_as")
+"""Keys whose values are names of the user."""
+
+_MAX_NAMES: Final = 60
+_MAX_NEAR: Final = 200
+
+
+def names_of_user(items: Iterable[Item], lanes: Sequence[Lane]) -> set[str]:
+    """Return the normal names by which memories refer to the user; ``items`` may add further ones."""
+    names = {USER, *(normal_name(lane.user_id) for lane in lanes if lane.user_id is not None)}
+    told = [item for item in items if item.key in NAMES and is_about(item, names)]
+    return names | {normal_name(item.value if isinstance(item.value, str) else item.content) for item in told}
+
+
+def told_names(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions) -> set[str]:
+    """Return the normal names by which the lanes' memories refer to the user, at the requested times.
+
+    Names from all agents count: attributes narrow what is shown, not who the user is.
+    """
+    told = dataclasses.replace(
+        wanted, filters={"key": {"in": list(NAMES)}}, kinds=("profile", "preference"), attributes={}
+    )
+    return names_of_user(items_of(unit, lanes, told, limit=_MAX_NAMES, weightiest=True), lanes)
+
+
+def is_about(item: Item, names: AbstractSet[str]) -> bool:
+    """Return whether an item is about a person with one of these names, or about nobody."""
+    return item.subject is None or normal_name(item.subject) in names
+
+
+def near_user(
+    unit: Unit, lanes: Sequence[Lane], items: Sequence[Item], names: AbstractSet[str], wanted: ReadConditions
+) -> set[str]:
+    """Return the ids of the items whose subject is close to the user of ``names``.
+
+    The subject is stored as a relative, friend, colleague or pet of the user, is named by the relation (``mother``,
+    妈妈, ``sister Anna``), or the item's text states it ("my neighbour Tim"). Items that a caller stated explicitly
+    with a subject count as well.
+    """
+    items = [item for item in items if not is_about(item, names)]
+    if not items:
+        return set()
+    keys = sorted(set(load_words().relatives.values()))
+    told = dataclasses.replace(wanted, filters={"key": {"in": keys}}, kinds=("profile", "preference"), attributes={})
+    held = [one for one in items_of(unit, lanes, told, limit=_MAX_NEAR, weightiest=True) if is_about(one, names)]
+    near = {normal_name(one.value) for one in held if isinstance(one.value, str)}
+    return {
+        item.id
+        for item in items
+        if item.subject is not None
+        and (item.source_type != "chat" or normal_name(item.subject) in near or _names_relation(item.subject, item))
+    }
+
+
+def _names_relation(subject: str, item: Item) -> bool:
+    """Return whether a subject, or the text of its item before it, names a relation of the user."""
+    words = load_words()
+    if any(start == 0 for start, _ in UnitText(subject).places(words.relations)):
+        return True
+    before = UnitText(item.content.casefold().partition(subject.casefold())[0])
+    relations = before.places(words.relations)
+    if is_chinese(before.text):  # 我大儿子小明: it stands right before the name
+        relations = [place for place in relations if place[1] == len(before.units)]
+    return bool(relations) and any(start == 0 for start, _ in before.places(words.lists["own"]))
+
+
+MAX_OPEN: Final = 1_000
+"""Maximum due items read of each lane, the most important first."""
+
+_LAST: Final = datetime.max.replace(tzinfo=UTC) - timedelta(seconds=1)
+
+
+def asked_at(wanted: ReadConditions, now: datetime) -> datetime:
+    """Return the reference time of due items: the requested time, else ``now``."""
+    moment = wanted.as_of if wanted.valid_at is None else wanted.valid_at
+    return now if moment is None else from_micros(moment)
+
+
+def due_items(
+    unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions, now: datetime, within: timedelta
+) -> list[Item]:
+    """Return the lanes' open intentions and tasks that are due by ``now`` plus ``within``, most urgent first.
+
+    Only items about the user or about nobody, and none that are expired, ended, archived or in quarantine.
+    """
+    latest = max(now, now.replace(tzinfo=UTC))  # a day begins earlier in the east
+    horizon = latest + min(within, _LAST - latest)
+    asked = dataclasses.replace(wanted, kinds=PROSPECTIVE, due_by=to_micros(horizon))
+    found = [
+        item for item in items_of(unit, lanes, asked, limit=MAX_OPEN, weightiest=True) if surfaces(item, now, within)
+    ]
+    names = names_of_user((), lanes)
+    if not all(is_about(item, names) for item in found):  # about somebody else, or about the user under another name
+        names = told_names(unit, lanes, wanted)
+    return sorted((item for item in found if is_about(item, names)), key=urgency)

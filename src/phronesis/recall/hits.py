@@ -14,12 +14,12 @@ from phronesis.core.results import Evidence, SearchResult
 from phronesis.core.retrieval_plan import Store
 from phronesis.core.statements import plain_form
 from phronesis.index.tokens import search_terms, tokenize, wholes
-from phronesis.recall.deduplication import COVERED, MENTIONED, OUTLYING, SIGNALS, TIMED, Part, candidates_of
 from phronesis.recall.evidence import known_evidence
+from phronesis.recall.fusion import Part, candidates_of
 from phronesis.recall.scoring.lane_arrays import Floats, Layout
 from phronesis.recall.scoring.ranking import Ranked
 from phronesis.recall.scoring.signals import Signals
-from phronesis.recall.scoring.weights import at_least, diversify, on_scale
+from phronesis.recall.scoring.weights import COVERED, MENTIONED, OUTLYING, SIGNALS, TIMED, at_least, diversify, on_scale
 from phronesis.store.database import Unit
 from phronesis.store.relations import origins_of
 from phronesis.store.schema import HOMES, home_of

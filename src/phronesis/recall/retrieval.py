@@ -10,11 +10,10 @@ from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
 from phronesis.errors import ModelError
 from phronesis.index.projections import chunk_start, of_content
 from phronesis.models.rerankers import ROLE, Judge
-from phronesis.recall.deduplication import Candidate, candidates_of, reranked
-from phronesis.recall.fusion import FusedEvidence, fill_places, fuse
+from phronesis.recall.fusion import Candidate, FusedEvidence, candidates_of, fill_places, fuse, reranked
+from phronesis.recall.query import Encodings, Query, Search
 from phronesis.recall.retrievers import RemoteRetriever, Retriever, RetrieverResult
 from phronesis.recall.scoring.weights import FusionRules, on_scale
-from phronesis.recall.search_options import Encodings, Query, Search
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion
 
 SHOWN_CHARACTERS: Final = 2_000

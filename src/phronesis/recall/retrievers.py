@@ -12,21 +12,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.core.evidence_pack import EvidencePack
-from phronesis.core.ids import REMOTE_PREFIX, derived_id
+from phronesis.core.ids import REMOTE_PREFIX, Scope, derived_id
 from phronesis.core.items import KINDS, Item, Trust
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult, Source
 from phronesis.core.retrieval_plan import MAX_QUERIES, RetrievalPlan, Store, SubPlan, SubQuery
-from phronesis.core.scope import Scope
 from phronesis.core.text import storable
 from phronesis.core.timestamps import optional_micros
 from phronesis.errors import AnswerRejected, Closed, InputError, MissingExtra, ModelError, ModelRefused
 from phronesis.index.tokens import tokenize
 from phronesis.models.call_policy import Limits
 from phronesis.models.transport import Gateway, ModelHttp
-from phronesis.recall.deduplication import COVERED, OUTLYING, Part
-from phronesis.recall.search_options import Encodings, Query, Search, SearchOptions
+from phronesis.recall.fusion import Part
+from phronesis.recall.query import Encodings, Query, Search, SearchOptions
+from phronesis.recall.scoring.weights import COVERED, OUTLYING
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions, check_kinds
 from phronesis.store.filters import scoped_filters
 

@@ -5,7 +5,6 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import compress, count, product
 from typing import Final
 
@@ -16,8 +15,17 @@ from phronesis.core.relations import normal_name
 from phronesis.core.vectors import VectorScope
 from phronesis.index.projections import WHOLE, Part, chunk_start, is_compared, part_name, terms_of
 from phronesis.index.tokens import ROLE_FLAGS
-from phronesis.recall.scoring.lane_arrays import ALONE, Layout, Mask, Rows, make_layout
-from phronesis.recall.scoring.packed_features import NO_DAY, SAID, WHOLE_TERMS, read_marks
+from phronesis.recall.scoring.lane_arrays import (
+    ALONE,
+    NO_DAY,
+    SAID,
+    WHOLE_TERMS,
+    Layout,
+    Mask,
+    Rows,
+    make_layout,
+    read_marks,
+)
 from phronesis.recall.scoring.signals import Properties
 from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
@@ -51,30 +59,11 @@ ANSWERS: Final = 16
 Key = tuple[str, int, bool, Home]
 
 
-_column = partial(array, "q")
-
-
-@dataclass(slots=True)
-class _Columns:
-    """Row attributes in typed arrays: reading ten thousand Python numbers would take longer than a search."""
-
-    items: "array[int]" = field(default_factory=_column)
-    kinds: "array[int]" = field(default_factory=_column)
-    parts: "array[int]" = field(default_factory=_column)
-    sessions: "array[int]" = field(default_factory=_column)
-    origins: "array[int]" = field(default_factory=_column)
-    positions: "array[int]" = field(default_factory=_column)
-    offsets: "array[int]" = field(default_factory=_column)
-    speakers: "array[int]" = field(default_factory=_column)
-    flags: "array[int]" = field(default_factory=_column)
-    days: "array[int]" = field(default_factory=_column)
-    importance: "array[int]" = field(default_factory=_column)
-    stages: "array[int]" = field(default_factory=_column)
-    dated: "array[int]" = field(default_factory=_column)
-    begins: "array[int]" = field(default_factory=_column)
-    ends: "array[int]" = field(default_factory=_column)
-    current_from: "array[int]" = field(default_factory=_column)
-    current_to: "array[int]" = field(default_factory=_column)
+_COLUMNS: Final = (
+    *("items", "kinds", "parts", "sessions", "origins", "positions", "offsets", "speakers"),
+    *("flags", "days", "importance", "stages", "dated", "begins", "ends", "current_from", "current_to"),
+)
+"""Row attributes in typed arrays: reading ten thousand Python numbers would take longer than a search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +108,7 @@ class LaneIndex:
     part_names: dict[str, int] = field(default_factory=dict)
     unembedded: set[str] = field(default_factory=set)
     _sessions: dict[str, int] = field(default_factory=dict)
-    _columns: _Columns = field(default_factory=_Columns)
+    _columns: dict[str, "array[int]"] = field(default_factory=lambda: {name: array("q") for name in _COLUMNS})
     _laid: LaneLayout | None = None
     _of_kinds: dict[tuple[str, ...], Mask] = field(default_factory=dict)
     _of_items: tuple[Rows, Rows] | None = None
@@ -138,13 +127,14 @@ class LaneIndex:
         fresh: list[IndexedDocument] = []
         gone: list[int] = []
         for row in changed_documents(unit, self.lane_id, after=self.seen_seq, home=self.home):
-            self._drop_derived()  # changes in the other store do not affect this one
+            self._laid = self._of_items = None  # derived from the previous rows of this store
+            self._of_kinds.clear()
             known = self.row_of.get(row.id)
             if row.current_to is not None and not self.history:
                 if known is not None:
                     gone.append(known)
             elif known is not None:
-                self._columns.current_to[known] = NEVER if row.current_to is None else row.current_to
+                self._columns["current_to"][known] = NEVER if row.current_to is None else row.current_to
             else:
                 fresh.append(row)
         if fresh:
@@ -172,11 +162,6 @@ class LaneIndex:
             terms |= {row.id: terms_of(item, Part(row.part, texts.get(row.id))) for row, item in known}
         return [row._replace(terms=terms.get(row.id, row.terms)) for row in rows]
 
-    def _drop_derived(self) -> None:
-        """Drop everything derived from the previous rows."""
-        self._laid = self._of_items = None
-        self._of_kinds.clear()
-
     def _append(self, rows: Sequence[IndexedDocument]) -> None:
         """Append new rows column by column: row by row took most of a lane's loading time."""
         number, columns = len(self.document_ids), self._columns
@@ -188,29 +173,29 @@ class LaneIndex:
         self.item_ids.extend(item_ids)
         self.parts.extend(parts)
         self.unembedded.update(ids)
-        columns.items.extend(_number_names(self.items, item_ids))
-        columns.kinds.extend(_number_names(self.kinds, kinds))
+        columns["items"].extend(_number_names(self.items, item_ids))
+        columns["kinds"].extend(_number_names(self.kinds, kinds))
         starts = {part: chunk_start(part) for part in set(parts)}
         names = {part: part_name(part) for part in starts}
-        columns.parts.extend(_number_names(self.part_names, [names[part] for part in parts]))
-        columns.offsets.extend([starts[part] for part in parts])
+        columns["parts"].extend(_number_names(self.part_names, [names[part] for part in parts]))
+        columns["offsets"].extend([starts[part] for part in parts])
         said = [s is not None and p is not None for s, p in zip(sessions, positions, strict=True)]
         origins = [ALONE if s is None else self._sessions.setdefault(s, len(self._sessions)) for s in sessions]
-        columns.origins.extend(origins)
+        columns["origins"].extend(origins)
         known = iter(list(compress(origins, said)))
-        columns.sessions.extend([next(known) if there else ALONE for there in said])
-        columns.positions.extend([p if there else 0 for p, there in zip(positions, said, strict=True)])
-        columns.speakers.extend(self._speakers(speakers, read.flags))
-        columns.flags.extend(read.flags)
-        columns.days.extend(read.days)
-        columns.importance.extend(read.importance)
-        columns.stages.extend(read.stages)
+        columns["sessions"].extend([next(known) if there else ALONE for there in said])
+        columns["positions"].extend([p if there else 0 for p, there in zip(positions, said, strict=True)])
+        columns["speakers"].extend(self._speakers(speakers, read.flags))
+        columns["flags"].extend(read.flags)
+        columns["days"].extend(read.days)
+        columns["importance"].extend(read.importance)
+        columns["stages"].extend(read.stages)
         for row, first, last in read.dates:
-            columns.dated.append(number + row)
-            columns.begins.append(first)
-            columns.ends.append(last)
-        columns.current_from.extend(begins)
-        columns.current_to.extend([NEVER if end is None else end for end in ends])
+            columns["dated"].append(number + row)
+            columns["begins"].append(first)
+            columns["ends"].append(last)
+        columns["current_from"].extend(begins)
+        columns["current_to"].extend([NEVER if end is None else end for end in ends])
 
     def _speakers(self, speakers: Sequence[str | None], flags: Sequence[int]) -> Iterator[int]:
         """Return the codes of rows: speakers count up from 0, subjects down from -2."""
@@ -232,21 +217,24 @@ class LaneIndex:
         return self._laid
 
     def _make_layout(self, alive: Mask) -> LaneLayout:
-        columns = self._columns
-        sessions, positions, offsets = map(_numbers, (columns.sessions, columns.positions, columns.offsets))
+        sessions, positions, offsets = map(self._column, ("sessions", "positions", "offsets"))
         lengths = self.lexical.lengths
         layout = make_layout(sessions=sessions, positions=positions, offsets=offsets, alive=alive, lengths=lengths)
-        dated = layout.place_of[_numbers(columns.dated)] if columns.dated else np.zeros(0, np.int64)
+        dated = layout.place_of[self._column("dated")] if self._columns["dated"] else np.zeros(0, np.int64)
         there = dated >= 0
-        marks = (columns.flags, columns.days, columns.importance, columns.stages)
-        flags, days, importance, stages = (_numbers(column)[layout.rows] for column in marks)
-        begins, ends = (_numbers(column)[there] for column in (columns.begins, columns.ends))
+        marks = ("flags", "days", "importance", "stages")
+        flags, days, importance, stages = (self._column(name)[layout.rows] for name in marks)
+        begins, ends = (self._column(name)[there] for name in ("begins", "ends"))
         properties = Properties(flags, days, importance, stages, dated[there], begins, ends)
         days = days[days != NO_DAY]
         bounds = (int(days.min()), int(days.max())) if len(days) else ()
-        codes = (columns.items, columns.speakers, columns.kinds, columns.parts)
-        items, speakers, kinds, parts = (_numbers(column)[layout.rows] for column in codes)
+        codes = ("items", "speakers", "kinds", "parts")
+        items, speakers, kinds, parts = (self._column(name)[layout.rows] for name in codes)
         return LaneLayout(layout, properties, items, speakers, kinds, parts, bounds)
+
+    def _column(self, name: str) -> Rows:
+        """Copy a column: a view would prevent it from growing."""
+        return np.array(self._columns[name], dtype=np.int64)
 
     def places_of(self, laid: LaneLayout, item_ids: Iterable[str]) -> Mask:
         """Return a mask of the places of some items; unknown items are ignored."""
@@ -257,7 +245,7 @@ class LaneIndex:
         out = np.zeros(len(laid.layout), dtype=np.bool_)
         sessions = [self._sessions[one] for one in exclude.sessions if one in self._sessions]
         if sessions:
-            out |= np.isin(_numbers(self._columns.origins)[laid.layout.rows], sessions)
+            out |= np.isin(self._column("origins")[laid.layout.rows], sessions)
         roles = sum(ROLE_FLAGS[one] for one in exclude.roles)
         if roles:
             flags = laid.properties.flags
@@ -275,7 +263,7 @@ class LaneIndex:
 
     def remembered_rows(self, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
         """Return the same as a mask of rows, without a layout."""
-        return self._cached_mask(question, seq, ask)[_numbers(self._columns.items)]
+        return self._cached_mask(question, seq, ask)[self._column("items")]
 
     def rows_of_kinds(self, kinds: tuple[str, ...], moment: int | None = None) -> Mask:
         """Return a mask of rows of some kinds that were current at ``moment`` (microseconds) or were never removed.
@@ -286,19 +274,19 @@ class LaneIndex:
         if mask is None:
             wanted = np.zeros(len(self.kinds), dtype=np.bool_)
             wanted[[self.kinds[kind] for kind in kinds if kind in self.kinds]] = True
-            mask = self._of_kinds[kinds] = self.lexical.alive & wanted[_numbers(self._columns.kinds)]
+            mask = self._of_kinds[kinds] = self.lexical.alive & wanted[self._column("kinds")]
             mask.flags.writeable = False
         return mask if moment is None else mask & self.mask_at(moment)
 
     def rows_of_days(self, first: int, last: int) -> Mask:
         """Return a mask of the rows whose day (an ordinal) lies between two, both inclusive."""
-        days = _numbers(self._columns.days)
+        days = self._column("days")
         return (first <= days) & (days <= last)
 
     def rows_of_items(self, item_ids: Iterable[str]) -> Rows:
         """Return the numbers of the rows of some items, ascending."""
         if self._of_items is None:  # rows grouped by item, and the start of each group
-            items = _numbers(self._columns.items)
+            items = self._column("items")
             rows = items.argsort(kind="stable")
             self._of_items = rows, items[rows].searchsorted(np.arange(len(self.items) + 1))
         rows, starts = self._of_items
@@ -333,12 +321,12 @@ class LaneIndex:
 
     def current(self, laid: LaneLayout) -> Mask:
         """Return a mask of the places of current documents."""
-        there: Mask = _numbers(self._columns.current_to)[laid.layout.rows] == NEVER
+        there: Mask = self._column("current_to")[laid.layout.rows] == NEVER
         return there
 
     def mask_at(self, moment: int) -> Mask:
         """Return a mask of the rows current at ``moment`` (microseconds)."""
-        return (_numbers(self._columns.current_from) <= moment) & (moment < _numbers(self._columns.current_to))
+        return (self._column("current_from") <= moment) & (moment < self._column("current_to"))
 
 
 def subject_code(number: int) -> int:
@@ -348,11 +336,6 @@ def subject_code(number: int) -> int:
 
 def _number_names(names: dict[str, int], wanted: Iterable[str]) -> list[int]:
     return [names.setdefault(name, len(names)) for name in wanted]
-
-
-def _numbers(column: "array[int]") -> Rows:
-    """Copy a column: a view would prevent it from growing."""
-    return np.array(column, dtype=np.int64)
 
 
 @dataclass(slots=True)

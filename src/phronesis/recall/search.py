@@ -17,7 +17,6 @@ from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.as_of import held_at, known_at, searched_lanes
-from phronesis.recall.deduplication import COVERED, TIMED
 from phronesis.recall.evidence import EvidenceQuery, asks_for_past, snippet, sources_of, with_related
 from phronesis.recall.hits import (
     Choice,
@@ -31,14 +30,35 @@ from phronesis.recall.hits import (
     stores_of,
     without_why,
 )
-from phronesis.recall.question_signals import held_under, key_asked, mentioned_items, named_in, speaker_of
+from phronesis.recall.query import (
+    Asking,
+    Query,
+    Vector,
+    held_under,
+    mentioned_items,
+    named_in,
+    read_question,
+    speaker_of,
+    spoken_names,
+)
 from phronesis.recall.scope_index import NO_PART, LaneIndex, LaneLayout, ScopeIndexes
-from phronesis.recall.scoring import packed_features
-from phronesis.recall.scoring.lane_arrays import Floats, Mask, best_of
+from phronesis.recall.scoring.lane_arrays import Floats, Mask, best_of, bonus_constants
 from phronesis.recall.scoring.ranking import CANDIDATES, HAPPENED, at_the_time, rank
 from phronesis.recall.scoring.signals import LaneInput, Signals, read_signals, voice_of
-from phronesis.recall.scoring.weights import A12, B12, DIGITS, FEW, SECTIONS, Formula, Support, abstains, on_scale
-from phronesis.recall.search_options import Asking, Query, Vector, read_question, spoken_names
+from phronesis.recall.scoring.weights import (
+    A12,
+    B12,
+    COVERED,
+    DIGITS,
+    FEW,
+    SECTIONS,
+    TIMED,
+    Formula,
+    Support,
+    abstains,
+    on_scale,
+)
+from phronesis.recall.word_lists import key_asked
 from phronesis.store.database import Database, Unit
 from phronesis.store.documents import document_texts, read_vectors, stack_embeddings
 from phronesis.store.eligible import NO_EXCLUSION, ReadConditions, eligible_ids
@@ -64,7 +84,6 @@ This project's choice: below 1, since words unknown to the scope may ask for som
 
 SPARE: Final = 2
 """Candidates read for each result if both an item and its source message may be among them."""
-
 
 SPARE_MESSAGES: Final = 5
 """Additional candidates for messages alone: some repeat others verbatim."""
@@ -139,7 +158,7 @@ class Searcher:
     def _find_evidence(
         self, unit: Unit, lanes: Sequence[_Lane], query: Query, asked: Asking, encoder: Embedder | None
     ) -> SearchResult:
-        signals = self._signals(unit, lanes, query, *asked)
+        signals = self._signals(unit, lanes, query, asked)
         formula = self.formulas.of(lanes[0].index.home, dense=any(one.dense is not None for one in signals))
         depth = max(CANDIDATES, 2 * _read_count(query, lanes))
         ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=depth)
@@ -156,22 +175,15 @@ class Searcher:
         )
 
     def _lanes(self, unit: Unit, seen: Sequence[Lane], query: Query, home: Home) -> list[_Lane]:
-        found = [(lane, self.indexes.of(unit, lane, history=query.wanted.past, home=home)) for lane in seen]
         out = []
-        for lane, index in found:
+        for lane in seen:
+            index = self.indexes.of(unit, lane, history=query.wanted.past, home=home)
             laid = index.laid(query.wanted.as_of)
             if len(laid.layout):
                 out.append(_Lane(lane, index, laid, _visible_places(unit, lane, index, laid, query.wanted)))
         return out
 
-    def _signals(
-        self,
-        unit: Unit,
-        lanes: Sequence[_Lane],
-        query: Query,
-        vector: Vector | None,
-        model: tuple[str, int] | None,
-    ) -> list[Signals]:
+    def _signals(self, unit: Unit, lanes: Sequence[_Lane], query: Query, vector: Asking) -> list[Signals]:
         now = self.clock() if query.wanted.as_of is None else from_micros(query.wanted.as_of)
         manner, voice = query.manner, voice_of(query.text)
         asked = key_asked(query.text) if manner.by_name and lanes[0].index.home is MEMORY else None
@@ -180,7 +192,7 @@ class Searcher:
         days = [day for lane in lanes for day in lane.laid.days]
         inputs = []
         for lane in lanes:
-            dense, embedded = self._dense(unit, lane, vector, model)
+            dense, embedded = self._dense(unit, lane, *vector)
             named = named_in(unit, lane.lane.lane_id, names | speaking)
             # A speaker may be named by an alias.
             speaking |= {
@@ -203,8 +215,8 @@ class Searcher:
                     embedded=embedded,
                     speaker=speaker,
                     by_name=by_name,
-                    mention=_mark_items(lane, mentioned) if mentioned else None,
-                    key=_mark_items(lane, held) if held else None,
+                    mention=_mark_items(lane, mentioned),
+                    key=_mark_items(lane, held),
                 )
             )
         question = read_question(
@@ -243,21 +255,22 @@ class Searcher:
     def _evidence(
         self, unit: Unit, lanes: Sequence[_Lane], hits: Sequence[Hit], query: Query, formula: Formula, *, dated: bool
     ) -> list[Evidence]:
+        wanted = query.wanted
         items: dict[str, Item] = {}
         sources: dict[str, Any] = {}
         said: dict[str, frozenset[str]] = {}
         for n, lane in enumerate(lanes):
-            ids = [lane.index.item_ids[hit.row] for hit in hits if hit.lane == n]
+            lane_id, ids = lane.lane.lane_id, [lane.index.item_ids[hit.row] for hit in hits if hit.lane == n]
             found = list(read_items(unit, lane.lane, ids).values())
-            if query.wanted.as_of is not None:
-                found = [item for item in known_at(unit, lane.lane.lane_id, found, query.wanted.as_of) if item.live]
-                if query.wanted.valid_at is not None:
-                    found = [item for item in found if held_at(item, query.wanted.valid_at)]
-            elif query.wanted.now is not None and not query.wanted.past:
-                found = [item for item in found if not is_over(item, from_micros(query.wanted.now))]
+            if wanted.as_of is not None:
+                found = [item for item in known_at(unit, lane_id, found, wanted.as_of) if item.live]
+                if wanted.valid_at is not None:
+                    found = [item for item in found if held_at(item, wanted.valid_at)]
+            elif wanted.now is not None and not wanted.past:
+                found = [item for item in found if not is_over(item, from_micros(wanted.now))]
             items.update({item.id: item for item in found})
-            sources.update(sources_of(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))
-            said.update(said_in(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))
+            sources.update(sources_of(unit, lane_id, found, as_of=wanted.as_of))
+            said.update(said_in(unit, lane_id, found, as_of=wanted.as_of))
         by_item = {lanes[hit.lane].index.item_ids[hit.row]: hit for hit in hits}
         ranked = [one for one in by_item if one in items]
         again = repeats(items[one] for one in ranked)
@@ -270,8 +283,7 @@ class Searcher:
             {index.document_ids[row]: index.item_ids[row] for index, row in found_in if index.parts[row] != WHOLE},
             home=lanes[0].index.home,
         )
-        words = [word for word in tokenize(query.text) if len(word) > 1]
-        out: list[Evidence] = []
+        words, out = [word for word in tokenize(query.text) if len(word) > 1], list[Evidence]()
         for hit in hits:
             best = items[lanes[hit.lane].index.item_ids[hit.row]]
             group = again.get(best.id, [best])
@@ -286,9 +298,7 @@ class Searcher:
             out.append(Evidence(item, score, matched, told_once, why=why, same=same))
         if not dated and not asks_for_past(query.text):
             out = latest_first(out, query.text)
-        return with_related(
-            unit, [lane.lane for lane in lanes], out, EvidenceQuery(query.text, query.wanted, query.limit)
-        )
+        return with_related(unit, [lane.lane for lane in lanes], out, EvidenceQuery(query.text, wanted, query.limit))
 
 
 def _match(index: LaneIndex, hit: Hit, item: Item, texts: Mapping[str, str], words: Sequence[str]) -> Match:
@@ -307,7 +317,7 @@ def _explain(
 ) -> dict[str, Any]:
     return {
         "channels": list(_channels(signals)),
-        "formula": {**formula.to_dict(), "bonuses": packed_features.to_dict()},
+        "formula": {**formula.to_dict(), "bonuses": bonus_constants()},
         "embedder": encoder.name if encoder is not None else None,
         "lanes": [
             {
@@ -322,10 +332,11 @@ def _explain(
 
 
 def _channels(signals: Sequence[Signals]) -> tuple[str, ...]:
-    said = [("dense", one.dense) for one in signals]
-    said += [("speaker", one.lane.speaker) for one in signals] + [("mention", one.lane.mention) for one in signals]
-    said += [("key", one.lane.key) for one in signals]
-    return tuple(sorted({"lexical", *(name for name, value in said if value is not None)}))
+    used = {"lexical"}
+    for one in signals:
+        named = {"dense": one.dense, "speaker": one.lane.speaker, "mention": one.lane.mention, "key": one.lane.key}
+        used |= {name for name, value in named.items() if value is not None}
+    return tuple(sorted(used))
 
 
 def _read_count(query: Query, lanes: Sequence[_Lane]) -> int:
@@ -384,6 +395,6 @@ def _eligible(unit: Unit, lane: Lane, index: LaneIndex, laid: LaneLayout, wanted
     return index.remembered(laid, question, lane.applied_seq, lambda: eligible_ids(unit, lane, wanted))
 
 
-def _mark_items(lane: _Lane, item_ids: set[str]) -> Floats:
-    """Return 1 at the places of some items."""
-    return lane.index.places_of(lane.laid, item_ids).astype(np.float32)
+def _mark_items(lane: _Lane, item_ids: set[str]) -> Floats | None:
+    """Return 1 at the places of some items; None for no items."""
+    return lane.index.places_of(lane.laid, item_ids).astype(np.float32) if item_ids else None

@@ -14,19 +14,18 @@ if TYPE_CHECKING:
     from phronesis.core.items import Item
     from phronesis.index import projections
     from phronesis.index.projections import Projection
-    from phronesis.resources import handlers, ingestion, opening, policy_section, search
+    from phronesis.resources import documents, handlers, ingestion, policy_section
     from phronesis.store.lane_view import LaneView
 else:
-    policy_section = lazy_module("phronesis.resources.policy_section")
+    documents = lazy_module("phronesis.resources.documents")
     handlers = lazy_module("phronesis.resources.handlers")
-    opening = lazy_module("phronesis.resources.opening")
     projections = lazy_module("phronesis.index.projections")
     ingestion = lazy_module("phronesis.resources.ingestion")
-    search = lazy_module("phronesis.resources.search")
+    policy_section = lazy_module("phronesis.resources.policy_section")
 
 
 def _open_documents(platform: Platform) -> OpenEngine:
-    return opening.open_documents(platform)
+    return ingestion.open_documents(platform)
 
 
 def _open_references(platform: Platform) -> OpenEngine:
@@ -36,11 +35,11 @@ def _open_references(platform: Platform) -> OpenEngine:
 
 
 def _open_reading(platform: Platform) -> OpenEngine:
-    return OpenEngine(components={"resources": search.ResourceBook(platform.database)})
+    return OpenEngine(components={"resources": documents.ResourceBook(platform.database)})
 
 
 def _projections() -> "Mapping[str, Projection]":
-    return {"document": projections.no_parts, "section": search.project_section}
+    return {"document": projections.no_parts, "section": documents.project_section}
 
 
 def _with_sections(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":

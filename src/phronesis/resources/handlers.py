@@ -10,15 +10,14 @@ from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.changes import Changes, Patch
-from phronesis.core.documents import DOCUMENT, DocumentRow
-from phronesis.core.entries import Entry, is_erased, payload_of
+from phronesis.core.entries import DOCUMENT, DocumentRow, Entry, is_erased, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.engine.content_guards import suspected_texts
 from phronesis.engine.handler import Handler, Outcomes, Prepare
-from phronesis.resources.laws.records import Difference, ResourcePayload, SectionText, difference
-from phronesis.resources.version import Version, trust_of, uri_of
+from phronesis.resources.documents import ResourcePayload, Version, trust_of, uri_of
+from phronesis.resources.laws import Difference, SectionText, difference
 from phronesis.store.lane_view import LaneView
 
 # Sections follow their document when it is archived, restored, or marked as wrong.

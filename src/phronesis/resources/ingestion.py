@@ -7,30 +7,32 @@ and slow fetching blocks nothing: the child is prepared after the turn is stored
 """
 
 import base64
-import dataclasses
 import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from phronesis.core.changes import Changes, ChildEntry
-from phronesis.core.documents import ReadDocument
-from phronesis.core.entries import Entry, Outcome, TurnPayload, is_erased, payload_of
+from phronesis.core.entries import Entry, Outcome, ReadDocument, Section, TurnPayload, is_erased, payload_of
 from phronesis.core.ids import child_entry_id
 from phronesis.core.results import ReferenceResult
 from phronesis.core.serialization import decode
 from phronesis.engine.content_guards import suspicions
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext, by_role
-from phronesis.errors import InputError, PhronesisError
+from phronesis.engine.plugin import OpenEngine, Platform
+from phronesis.errors import InputError, MissingExtra, PhronesisError
+from phronesis.resources import handlers
+from phronesis.resources.documents import LISTED, ResourcePayload
 from phronesis.resources.handlers import READ, RESOURCE
-from phronesis.resources.laws.records import ResourcePayload
-from phronesis.resources.readers.port import HTML, RawDocument
-from phronesis.resources.version import LISTED
+from phronesis.resources.laws import summary_of
+from phronesis.resources.policy_section import ResourcePolicy, ResourceRules
+from phronesis.resources.readers.port import HTML, REMEDY, RawDocument, read_document
 from phronesis.store.database import Database, Unit
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import get_lane
@@ -43,6 +45,37 @@ COPY: Final = "copy"
 _KEPT: Final = 4
 """Parsed documents in the cache: the verb parses one before it is recorded, and preparing needs it again."""
 logger = logging.getLogger(__name__)
+
+
+def open_documents(platform: Platform) -> OpenEngine:
+    """Open what takes documents in, and its verb."""
+    own = platform.policy.of(ResourcePolicy).resources
+    roots, redact = tuple(map(Path, own.file_roots)), platform.redactor.document
+    fetch = partial(_fetch_page, own)
+    documents = TakingIn(Reader(read_document), fetch, _summarise, own.urls, roots, own.max_bytes, redact)
+    return OpenEngine(handlers=handlers.handlers(documents), components={"documents": documents})
+
+
+def _fetch_page(own: ResourceRules, url: str) -> RawDocument:
+    try:
+        from phronesis.resources.fetcher import FetchRules, fetch  # noqa: PLC0415 - comes with the extra
+    except ImportError as error:
+        raise MissingExtra(f"url: documents are fetched with httpx2; {REMEDY}", field="url") from error
+    rules = FetchRules(
+        max_bytes=own.max_bytes,
+        seconds=own.timeout,
+        allow_hosts=own.allow_hosts,
+        deny_hosts=own.deny_hosts,
+        allow_private=own.private_addresses,
+    )
+    return fetch(url, rules)
+
+
+def _summarise(document: ReadDocument) -> ReadDocument:
+    """Replace a document by its summary as one section."""
+    text = summary_of(document)
+    sections = (Section((document.title,) if document.title else (), 0, len(text)),)
+    return replace(document, text=text, sections=sections, media_type="text/plain")
 
 
 @dataclass(slots=True)
@@ -204,9 +237,9 @@ def with_references(handler: Handler, rules: RefRules) -> Handler:
     def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         changes = handler.apply(view, entry, outcomes)
         children = tuple(_children(entry, outcomes))
-        return dataclasses.replace(changes, children=(*changes.children, *children)) if children else changes
+        return replace(changes, children=(*changes.children, *children)) if children else changes
 
-    return dataclasses.replace(handler, prepare=prepared, apply=apply)
+    return replace(handler, prepare=prepared, apply=apply)
 
 
 def at_hand(children: Sequence[ChildEntry]) -> bool:

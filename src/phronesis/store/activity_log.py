@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.core.activity import ActivityLimits, TimedRequest
-from phronesis.core.scope import LaneName
+from phronesis.core.context import ActivityLimits, TimedRequest
+from phronesis.core.ids import LaneName
 from phronesis.store.compiled_statements import each_in, insert_ignore
 from phronesis.store.database import Database, Unit
 from phronesis.store.impressions import WriteBehind, owner_of, session_of

@@ -8,8 +8,17 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.core.documents import DocumentRow, ResourceRows, SectionRow
-from phronesis.core.entries import ConversationRows, MessageRow, SessionRow, SummaryLine, SummaryRow, TurnRow
+from phronesis.core.entries import (
+    ConversationRows,
+    DocumentRow,
+    MessageRow,
+    ResourceRows,
+    SectionRow,
+    SessionRow,
+    SummaryLine,
+    SummaryRow,
+    TurnRow,
+)
 from phronesis.core.timestamps import from_micros, optional_moment, to_micros
 from phronesis.store.compiled_statements import bound_lane, fetch, in_list, insert, list_value, own_lane, upsert
 from phronesis.store.database import Unit

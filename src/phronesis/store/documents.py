@@ -50,7 +50,7 @@ class DocumentRow(NamedTuple):
     """A search document: one part of one version of an item, while it was current.
 
     ``text`` is None for the whole item, whose text is the item's own. ``speaker`` is who said it, or whom or what it
-    is about; ``marks`` are packed ``recall.scoring.packed_features``. A tuple, because a rebuild creates and compares
+    is about; ``marks`` are packed ``recall.scoring.lane_arrays``. A tuple, because a rebuild creates and compares
     all documents, and a frozen dataclass takes five times as long to create.
     """
 

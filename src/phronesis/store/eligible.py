@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.core.items import Item
-from phronesis.core.prospective import DUE
+from phronesis.core.items import DUE, Item
 from phronesis.core.statements import LASTING
 from phronesis.core.timestamps import from_micros, isoformat, to_micros
 from phronesis.errors import InputError

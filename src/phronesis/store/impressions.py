@@ -11,9 +11,8 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 import sqlalchemy as sa
 
-from phronesis.core.documents import SECTION
-from phronesis.core.ids import CITATION_PREFIX, derived_id
-from phronesis.core.scope import LaneName
+from phronesis.core.entries import SECTION
+from phronesis.core.ids import CITATION_PREFIX, LaneName, derived_id
 from phronesis.errors import StorageBusy, StorageError
 from phronesis.store.compiled_statements import batches, each_in, fetch, insert_ignore, run_one, upsert
 from phronesis.store.database import Database, Unit

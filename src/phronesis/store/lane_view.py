@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from phronesis.core.changes import Delta
-from phronesis.core.documents import DocumentRow, SectionRow
-from phronesis.core.entries import SessionRow, SummaryRow, TurnRow
+from phronesis.core.entries import DocumentRow, SectionRow, SessionRow, SummaryRow, TurnRow
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.relations import Edge, Entity, EvidenceRow

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
-from phronesis.core.scope import LaneKind, LaneName
+from phronesis.core.ids import LaneKind, LaneName
 from phronesis.errors import NotFound
 from phronesis.store.compiled_statements import (
     bound_lane,

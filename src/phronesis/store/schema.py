@@ -14,7 +14,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from phronesis.core.documents import SECTION
+from phronesis.core.entries import SECTION
 from phronesis.core.retrieval_plan import Store
 from phronesis.store.dialects import collection, index, table
 

@@ -1,20 +1,24 @@
-"""Reflection step 4 (NM-05, NM-06).
+"""Reflection steps 2 to 4: trends, their promotion and expiry (NM-04, NM-08), behaviours and reinforcements (NM-05).
 
-New behaviours and reinforcements, plus deduplication and links between memories.
+Also deduplication of proposals (NM-06) and links between memories (NM-15).
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from datetime import datetime, timedelta
 from math import log, sqrt
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.changes import Patch
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge
+from phronesis.core.timestamps import isoformat, parse_moment
 from phronesis.index.tokens import tokenize
 from phronesis.traits.laws.records import (
+    LONG_WINDOW,
+    SHORT_WINDOW,
     NewBehavior,
     NewTrend,
     ProposedOperations,
@@ -22,7 +26,7 @@ from phronesis.traits.laws.records import (
     Reinforcement,
     Upgrade,
 )
-from phronesis.traits.laws.strength import MIN_MEMORIES
+from phronesis.traits.laws.strength import MIN_MEMORIES, SIDE_OF, TREND, WINDOW
 from phronesis.traits.reflection_state import (
     NO_NEW_EVIDENCE,
     NO_SUCH_TRAIT,
@@ -35,8 +39,88 @@ from phronesis.traits.reflection_state import (
     context_of,
     open_traits,
 )
-from phronesis.traits.strategies import TextSimilarity
-from phronesis.traits.upgrades import KNOWN, OPERATION, confirm, is_trend
+
+if TYPE_CHECKING:
+    from phronesis.traits.strategies import TextSimilarity
+
+# Steps 2 and 3: new trends, their confirmation, promotion and expiry (requirements NM-04, NM-08).
+
+NEW_TRENDS: Final = "new_trends"
+KNOWN: Final = "known"
+"""Rule that a trait with the same text exists already."""
+
+
+def is_trend(trait: Item) -> bool:
+    """Return whether a trait is still a trend."""
+    return trait.stage == TREND
+
+
+def begin_trends(work: ReflectionState, wishes: Iterable[NewTrend]) -> None:
+    """Create a trend for each operation that names memories.
+
+    If its text is that of an existing trait, confirm that one.
+    """
+    for wish in wishes:
+        content = wish.content.strip()
+        memories = work.evidence(wish.evidence_ids)
+        if not content:
+            work.refuse(NEW_TRENDS, NO_WORDS, "a trend says nothing")
+        elif not memories:
+            work.refuse(NEW_TRENDS, NO_NEW_EVIDENCE, "none of its evidence is a memory of this user", content)
+        elif (known := work.same_words(content)) is not None:
+            confirm(work, Reinforcement(trait_id=known, new_evidence_ids=wish.evidence_ids), operation=NEW_TRENDS)
+        elif work.taken_back(content, {memory.id for memory in memories}):
+            work.refuse(NEW_TRENDS, TAKEN_BACK, "a person took it back", content)
+        else:
+            window = _window(work.entry.recorded_at, wish.window_days)
+            made = work.begin(content, memories, subtype="behavior", context=context_of(wish.context), window=window)
+            work.count(made, memories, "support", "C")
+
+
+def confirm_trends(work: ReflectionState, wishes: Iterable[Reinforcement]) -> None:
+    """Apply the reinforcements that name trends; those of other traits come later."""
+    for wish in wishes:
+        trait = work.traits.get(wish.trait_id)
+        if trait is not None and is_trend(trait):
+            confirm(work, wish, operation="reinforcements")
+
+
+def confirm(work: ReflectionState, wish: Reinforcement, *, operation: str) -> None:
+    """Count new memories for a trait: one reinforcement, whatever their number."""
+    trait = work.traits[wish.trait_id]
+    memories = work.evidence(wish.new_evidence_ids, but=work.known(wish.trait_id))
+    if not memories:
+        reason = "none of its evidence is a memory that does not count for the trait already"
+        work.refuse(operation, NO_NEW_EVIDENCE, reason, trait.content)
+        return
+    work.count(wish.trait_id, memories, "support", wish.quality_grade)
+    work.tally("traits_reinforced", wish.trait_id)
+    _reinforce_parent_trait(work, trait, memories, wish)
+    if is_trend(trait) and not is_trend(work.traits[wish.trait_id]):
+        work.counts["traits_promoted"] += 1
+
+
+def _reinforce_parent_trait(work: ReflectionState, side: Item, memories: Sequence[Item], wish: Reinforcement) -> None:
+    """Reinforce the trait of a reinforced side: what shows in one situation shows in general."""
+    whole = str(side.data.get(SIDE_OF))
+    if whole in work.traits:
+        known = work.known(whole)
+        work.count(whole, [one for one in memories if one.id not in known], "support", wish.quality_grade)
+
+
+def expire_trends(work: ReflectionState) -> None:
+    """Dissolve the trends whose window ended without confirmation."""
+    for trait_id, trait in list(work.traits.items()):
+        if is_trend(trait) and work.entry.recorded_at > parse_moment(trait.data[WINDOW]["end"], field="window.end"):
+            work.end(trait_id, "dissolved", "its window ended")
+
+
+def _window(start: datetime, days: int) -> dict[str, Any]:
+    length = SHORT_WINDOW if days == SHORT_WINDOW else LONG_WINDOW
+    return {"start": isoformat(start), "end": isoformat(start + timedelta(days=length)), "days": length}
+
+
+# Step 4: behaviours and their reinforcement (NM-05).
 
 NEW_BEHAVIOURS: Final = "new_behaviors"
 TOO_FEW: Final = "too_few_memories"
@@ -141,7 +225,7 @@ Fresh = NewTrend | NewBehavior
 
 
 def without_twins(
-    likeness: TextSimilarity, tenant: str, wishes: ProposedOperations, material: ReflectionInput
+    likeness: "TextSimilarity", tenant: str, wishes: ProposedOperations, material: ReflectionInput
 ) -> tuple[ProposedOperations, list[RefusedOperation]]:
     """Turn new traits that repeat existing ones in other words into reinforcements, and merge duplicate proposals.
 
@@ -194,7 +278,7 @@ def _to_reinforcement(wish: Fresh, trait: Item) -> Reinforcement:
 
 
 def _drop_repeated(
-    likeness: TextSimilarity, tenant: str, wishes: Sequence[Upgrade], traits: Mapping[str, Item]
+    likeness: "TextSimilarity", tenant: str, wishes: Sequence[Upgrade], traits: Mapping[str, Item]
 ) -> tuple[list[Upgrade], list[RefusedOperation]]:
     """Return the upgrades that say something new among traits of their subtype, and the refusals of the others."""
     kept: dict[int, Upgrade] = {}
@@ -204,7 +288,7 @@ def _drop_repeated(
         twins = likeness.twins(tenant, [wishes[place].new_content for place in mine], known)
         kept |= {place: wishes[place] for place, twin in zip(mine, twins, strict=True) if twin is None}
     refused = [
-        RefusedOperation(operation=OPERATION, rule=KNOWN, reason=_SAID, content=wish.new_content)
+        RefusedOperation(operation="upgrades", rule=KNOWN, reason=_SAID, content=wish.new_content)
         for place, wish in enumerate(wishes)
         if place not in kept
     ]

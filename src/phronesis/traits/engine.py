@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from phronesis.index import projections
     from phronesis.index.projections import Projection
     from phronesis.store.lane_view import LaneView
-    from phronesis.traits import contradictions, policy_section, reflection, reflector, search
+    from phronesis.traits import policy_section, reflection, reflector, search, trait_changes
 else:
     policy_section = lazy_module("phronesis.traits.policy_section")
-    contradictions = lazy_module("phronesis.traits.contradictions")
+    trait_changes = lazy_module("phronesis.traits.trait_changes")
     reflector = lazy_module("phronesis.traits.reflector")
     projections = lazy_module("phronesis.index.projections")
     reflection = lazy_module("phronesis.traits.reflection")
@@ -29,7 +29,7 @@ def _open_reflection(platform: Platform) -> OpenEngine:
 
 
 def _open_corrections(_platform: Platform) -> OpenEngine:
-    return OpenEngine(handlers=contradictions.HANDLERS)
+    return OpenEngine(handlers=trait_changes.HANDLERS)
 
 
 def _open_reading(platform: Platform) -> OpenEngine:
@@ -41,7 +41,7 @@ def _projections() -> "Mapping[str, Projection]":
 
 
 def _without_withdrawn(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
-    return contradictions.without_withdrawn(view, entry, changes, held) if withdraws(changes) else changes
+    return trait_changes.without_withdrawn(view, entry, changes, held) if withdraws(changes) else changes
 
 
 ENGINE: Final = Engine(
@@ -54,7 +54,7 @@ ENGINE: Final = Engine(
     ),
     folds=by_kind(lambda: reflection.FOLDS, "trait"),
     projections=by_kind(_projections, "cycle", "trait"),
-    forms=by_kind(lambda: contradictions.FORMS, "trait"),
+    forms=by_kind(lambda: trait_changes.FORMS, "trait"),
     consequences=(_without_withdrawn,),
     after=("conversation",),
 )

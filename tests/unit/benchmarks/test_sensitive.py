@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from phronesis.config.policy_sections import SENSITIVE_TOPICS
-from phronesis.models.reader.reader import load_text_classifier
+from phronesis.models.reader import load_text_classifier
 from phronesis_benchmarks.sensitive import NONE, UNNAMED, Text, load_texts, run_sensitive
 from phronesis_benchmarks.text_classifier_training import ClassifierSettings
 

@@ -1,6 +1,6 @@
 """What is found of texts that nobody tunes on stays found: floors under the figures of docs/benchmarks.md.
 
-A floor that breaks is a reason to look at the change, never at the texts (.build/labelled/unread/README.md).
+A floor that breaks is a reason to look at the change, never at the texts (benchmarks/data/README.md).
 """
 
 import pytest

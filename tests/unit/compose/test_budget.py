@@ -27,5 +27,5 @@ def test_evidence_and_turns_borrow_beyond_their_cap_and_others_never() -> None:
         "recent_turns": {"cap": 40, "share": 20, "used": 0, "borrowed": 0},
         "evidence": {"cap": 80, "share": 40, "used": 85, "borrowed": 45},
     }
-    ledger.release("evidence", 85)
+    ledger.use("evidence", -85)
     assert ledger.spare() == 90

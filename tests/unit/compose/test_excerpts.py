@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.compose.snippets import excerpt
+from phronesis.compose.item_wording import excerpt
 from phronesis.models.token_counter import ByteBound, O200k
 from unit.compose.drawn import TEXTS
 

@@ -7,8 +7,9 @@ from functools import lru_cache
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
+from phronesis.compose.budget_selection import RenderedPiece
 from phronesis.compose.composer import BUDGETED, compose, in_order
-from phronesis.compose.snippets import RenderedPiece, keeps_its_role
+from phronesis.compose.item_wording import keeps_its_role
 from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPackage
 from phronesis.errors import BudgetTooSmall
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, ByteBound, O200k, TokenCounter

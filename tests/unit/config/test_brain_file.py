@@ -8,7 +8,7 @@ import pytest
 from phronesis.config import Gateway
 from phronesis.config.brain_file import MAX_DEPTH
 from phronesis.errors import InputError
-from phronesis.wiring.engines import read_settings
+from phronesis.wiring import read_settings
 
 EXAMPLE = """\
 # What we decided.

@@ -8,7 +8,7 @@ import pytest
 
 from phronesis.config import effective_policy
 from phronesis.core.results import PolicyValue
-from phronesis.wiring.engines import find_engines, read_settings
+from phronesis.wiring import find_engines, read_settings
 
 FILE = """\
 version: 1

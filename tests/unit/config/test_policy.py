@@ -11,7 +11,7 @@ import pytest
 
 from phronesis.config import Policy
 from phronesis.errors import InputError
-from phronesis.wiring.engines import find_engines, read_settings
+from phronesis.wiring import find_engines, read_settings
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "brain.schema.json"
 LOCAL = {"kind": "ollama"}

@@ -7,7 +7,7 @@ import pytest
 
 from phronesis.config import Policy, api_keys, check_tenant, locations
 from phronesis.errors import InputError
-from phronesis.wiring.engines import find_engines, read_settings
+from phronesis.wiring import find_engines, read_settings
 
 POLICY: dict[str, Any] = {
     "gateways": {

@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime
 
-from phronesis.core.activity import ContextRecord, RouteLatency, TimedRequest, route_latencies
-from phronesis.core.context import Block, ContextPackage
+from phronesis.core.context import Block, ContextPackage, ContextRecord, RouteLatency, TimedRequest, route_latencies
 from phronesis.core.items import Item
 from phronesis.core.results import Evidence
 

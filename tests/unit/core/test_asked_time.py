@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
-from phronesis.recall.planning.time_range import MAX_SCANNED, read_window
+from phronesis.recall.plan_queries import MAX_SCANNED, read_window
 
 NOW = datetime(2025, 11, 20, 15, tzinfo=UTC)
 """A Thursday."""

@@ -5,19 +5,19 @@ from datetime import UTC, datetime
 import pytest
 
 from phronesis.core.context import ContextPackage
-from phronesis.core.context_outcomes import (
+from phronesis.core.items import Item
+from phronesis.core.relations import (
     CONTEXT_ID,
     CONTEXT_OUTCOME,
     MOST,
     UNUSED,
+    Edge,
     ItemUse,
     citations_in,
     latest_outcomes,
     outcomes_in,
     uses_of,
 )
-from phronesis.core.items import Item
-from phronesis.core.relations import Edge
 from phronesis.core.results import Evidence
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -12,19 +12,18 @@ from hypothesis import strategies as st
 
 from found_evidence import candidate, memory, part, section
 from phronesis.core.results import Evidence
-from phronesis.recall.deduplication import (
+from phronesis.recall.fusion import (
     Candidate,
     Fate,
+    FusedEvidence,
     Text,
     candidates_of,
-    isotonic_decrease,
+    fuse,
     reranked,
     site_of,
-    support,
     without_duplicates,
 )
-from phronesis.recall.fusion import FusedEvidence, fuse
-from phronesis.recall.scoring.weights import FusionRules
+from phronesis.recall.scoring.weights import FusionRules, isotonic_decrease, support
 
 SHARES = st.floats(0, 1)
 MANY = FusionRules(per_document=1000, per_domain=1000)

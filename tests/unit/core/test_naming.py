@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
-from phronesis.core.name_detection import MAX_MENTIONS, MAX_SCANNED, MAX_SURFACE, find_mentions
+from phronesis.core.relations import MAX_MENTIONS, MAX_SCANNED, MAX_SURFACE, find_mentions
 from phronesis.core.values import plain_relative
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from phronesis.core.ids import Scope
 from phronesis.core.items import KINDS
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import (
@@ -20,7 +21,6 @@ from phronesis.core.retrieval_plan import (
     SubQuery,
     TimeWindow,
 )
-from phronesis.core.scope import Scope
 from phronesis.errors import InputError
 
 

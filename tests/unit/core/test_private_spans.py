@@ -2,7 +2,7 @@
 
 import pytest
 
-from phronesis.core.private_spans import (
+from phronesis.core.data_delimiters import (
     OFF_RECORD,
     is_off_record,
     kept_messages,

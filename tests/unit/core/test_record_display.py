@@ -9,10 +9,9 @@ import pytest
 
 from phronesis.core.context import ContextPackage
 from phronesis.core.items import Item, Trust
-from phronesis.core.record_display import LINE, MAX_ROWS, Records
 from phronesis.core.reports import Page, UserInfo
 from phronesis.core.results import AddResult, Degraded, EditResult, Evidence, Match, SearchResult
-from phronesis.core.serialization import Record
+from phronesis.core.serialization import LINE, MAX_ROWS, Record, Records
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 ID = "0192ab34-0000-7000-8000-000000000000"

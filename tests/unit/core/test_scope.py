@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.scope import DEFAULT_NAMESPACE, LaneName, make_scope
+from phronesis.core.ids import DEFAULT_NAMESPACE, LaneName, make_scope
 from phronesis.errors import InputError
 
 NAMES = st.none() | st.sampled_from(["a", "A", "å", "shared:a", "user:a"])

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.recall.scoring.lane_arrays import best_of
-from phronesis.recall.scoring.packed_features import (
+from phronesis.recall.scoring.lane_arrays import (
     ASKS,
     BONUSES,
     IMPORTANCE,
@@ -19,6 +18,7 @@ from phronesis.recall.scoring.packed_features import (
     SAID,
     SHARES_PHOTO,
     TRAIT_BOOSTS,
+    best_of,
     bonus_shares,
 )
 from phronesis.recall.scoring.ranking import rank

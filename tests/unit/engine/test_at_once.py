@@ -7,7 +7,7 @@ from threading import Event
 import pytest
 
 from custom_store import open_with, write
-from phronesis.conversation import typed_items
+from phronesis.conversation import direct_statements
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
@@ -37,7 +37,7 @@ class Held:
 @pytest.mark.parametrize("behind", [0, 3], ids=["the next", "of several that are behind"])
 def test_others_write_while_an_entry_is_prepared(tmp_path: Path, behind: int) -> None:
     held = Held("tea is green")
-    handlers = [Handler(verb="item", apply=typed_items.apply, prepare=held, quick=True)]
+    handlers = [Handler(verb="item", apply=direct_statements.apply, prepare=held, quick=True)]
     with open_with(url(tmp_path), handlers) as memory, open_with(url(tmp_path), []) as other:
         memory._runtime._background.stop()
         memory.add("tea is hot", kind="fact", user_id="alice")
@@ -55,7 +55,7 @@ def test_others_write_while_an_entry_is_prepared(tmp_path: Path, behind: int) ->
 
 def test_what_was_prepared_for_a_lane_that_moved_is_prepared_again(tmp_path: Path) -> None:
     held = Held("tea is green")
-    handlers = [Handler(verb="item", apply=typed_items.apply, prepare=held, quick=True)]
+    handlers = [Handler(verb="item", apply=direct_statements.apply, prepare=held, quick=True)]
     with open_with(url(tmp_path), handlers) as memory:
         memory.add("tea is hot", kind="fact", user_id="alice")
         with ThreadPoolExecutor(1) as pool:
@@ -77,7 +77,7 @@ def test_a_handler_that_fails_leaves_the_entry_and_nothing_of_its_own(tmp_path: 
         calls.append(entry.id)
         if len(calls) <= 2:  # at once, and the first of the three tries that count
             raise ZeroDivisionError
-        return typed_items.apply(view, entry, outcomes)
+        return direct_statements.apply(view, entry, outcomes)
 
     with open_with(url(tmp_path), [Handler(verb="item", apply=apply)]) as memory:
         entry_id = write(memory, "item", TEXT).entry.id

@@ -8,9 +8,9 @@ import pytest
 
 from custom_store import open_with
 from phronesis.conversation import handlers
-from phronesis.conversation.extraction.extractor import DecidingExtractor, LocalExtractor
+from phronesis.conversation.extraction.context import DecidingExtractor
+from phronesis.conversation.extraction.extractor import LocalExtractor, MessageExtractor
 from phronesis.conversation.extraction.gate import Gate
-from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.engine.handler import PrepareContext
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory

@@ -13,14 +13,12 @@ import pytest
 from custom_store import open_with, write
 from fake_models import ScriptedModel, asker
 from phronesis.conversation import handlers
-from phronesis.conversation.extraction.extractor import LocalExtractor
-from phronesis.conversation.extraction.message_extractor import MessageExtractor
+from phronesis.conversation.extraction.extractor import LocalExtractor, MessageExtractor
 from phronesis.conversation.extraction.model_extractor import ModelExtractor
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
-from phronesis.models.language_model import Completion
-from phronesis.models.reader.reader import READER_VERSION
-from phronesis.models.structured_client import prompt
+from phronesis.models.reader import READER_VERSION
+from phronesis.models.structured_client import Completion, prompt
 from phronesis.store.log import read_outcomes
 
 SAID = "王芳 moved from Kyoto to acme labs, see https://acme.example/wiki/Kyoto"

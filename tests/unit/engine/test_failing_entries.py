@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from custom_store import failing, open_with, write
+from phronesis.conversation import direct_statements
 from phronesis.conversation import handlers as conversation
-from phronesis.conversation import typed_items
 from phronesis.conversation.extraction import extractor as extraction
 from phronesis.core.entries import Entry
 from phronesis.engine.handler import Handler
@@ -43,7 +43,7 @@ def fault() -> Fault:
 @pytest.fixture
 def memory(tmp_path: Path, fault: Fault) -> Iterator[Memory]:
     handlers = [
-        Handler(verb="item", apply=failing(typed_items.apply, fault)),
+        Handler(verb="item", apply=failing(direct_statements.apply, fault)),
         Handler(verb="turn", apply=failing(conversation.apply, fault), prepare=extraction.extract_locally),
     ]
     with open_with(f"sqlite:///{tmp_path / 'memory.db'}", handlers) as opened:

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
-from phronesis.conversation.extraction.gate import Gate
+from phronesis.conversation.extraction.gate import Gate, GateInput
 from phronesis.conversation.extraction.memory_types import load_memory_types
-from phronesis.conversation.extraction.proposed import ExtractionAnswer, GateInput, ModelGate, ProposedMemory
-from phronesis.conversation.extraction.proposed_times import PartialDate
+from phronesis.conversation.extraction.proposed import (
+    ExtractionAnswer,
+    ModelGate,
+    PartialDate,
+    ProposedMemory,
+)
 from phronesis.core.items import Item
 from phronesis.core.proposals import Proposal
 

@@ -11,8 +11,7 @@ import yaml
 from phronesis import Memory
 from phronesis.errors import InputError
 from phronesis.files.bundle import MANIFEST, Bundle
-from phronesis.files.concept import read_concept
-from phronesis.files.skills import write_skills
+from phronesis.files.item_files import read_concept, write_skills
 
 
 @pytest.fixture

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 import exports
 from phronesis.errors import InputError
-from phronesis.importers import FORMATS, ImportRunner
-from phronesis.importers.formats import check_format
+from phronesis.importers import FORMATS, MAX_TOLD, ImportRunner, check_format
 from phronesis.importers.import_call import ImportCall
-from phronesis.importers.runner import MAX_TOLD
 from phronesis.memory import Memory
 
 JSON = st.recursive(

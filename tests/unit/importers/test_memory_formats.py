@@ -9,8 +9,7 @@ import pytest
 
 import exports
 from phronesis.errors import InputError
-from phronesis.importers import ImportRunner, ImportSummary
-from phronesis.importers.formats import check_format
+from phronesis.importers import ImportRunner, ImportSummary, check_format
 from phronesis.memory import Memory
 
 

@@ -8,7 +8,7 @@ import pytest
 from growth import assert_linear, repeated
 from phronesis.core.items import Item
 from phronesis.index.tokens import marks_of
-from phronesis.recall.scoring.packed_features import ASKS, NAMES_TIME, SAID, SHARES_PHOTO, Marks
+from phronesis.recall.scoring.lane_arrays import ASKS, NAMES_TIME, SAID, SHARES_PHOTO, Marks
 
 AT = datetime(2023, 5, 10, 8, tzinfo=UTC)
 

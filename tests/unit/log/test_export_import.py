@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from custom_store import open_with, write
-from phronesis.conversation import typed_items
+from phronesis.conversation import direct_statements
 from phronesis.core.changes import Changes, ChildEntry
 from phronesis.core.entries import Entry, Outcome
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
@@ -278,7 +278,7 @@ def test_what_an_erasure_took_no_import_brings_back(tmp_path: Path) -> None:
         asked.append(entry.id)
         return [Outcome(role="found", made_by="test/1")]
 
-    handler = Handler(verb="item", apply=typed_items.apply, prepare=prepare)
+    handler = Handler(verb="item", apply=direct_statements.apply, prepare=prepare)
     with open_with(f"sqlite:///{tmp_path / 'a.db'}", [handler]) as memory:
         entry_id = write(memory, "item", TEXT).entry.id
         with memory.admin.components.database.transaction(memory.admin.tenant, "append") as unit:

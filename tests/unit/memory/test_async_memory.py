@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 import pytest
 
 import phronesis
-from phronesis import async_memory, async_verbs, client
+from phronesis import async_memory, client
 from phronesis.async_memory import AsyncMemory
 from phronesis.errors import NotFound
 from phronesis.interfaces.reference import GROUPS
@@ -67,7 +67,7 @@ def _parameters(verb: Callable[..., Any]) -> list[tuple[str, Any, Any, Any]]:
 def test_the_two_have_the_same_verbs_and_signatures() -> None:
     assert differences(Memory, AsyncMemory) == []
     for name, group in GROUPS.items():
-        wrapped = getattr(async_memory if name == "admin" else async_verbs, f"Async{group.__name__}")
+        wrapped = getattr(async_memory, f"Async{group.__name__}")
         assert differences(group, wrapped) == [], name
         assert properties(group) - {"components"} == properties(wrapped)
 
@@ -87,7 +87,7 @@ def test_a_client_has_every_verb_that_needs_no_machine_of_the_store() -> None:
 
 def test_the_two_clients_have_the_same_verbs() -> None:
     """The groups of an AsyncClient are those of AsyncMemory, but for ``admin``."""
-    groups = {client.Client: client.AsyncClient, client.RemoteAdmin: async_verbs.AsyncServedAdmin}
+    groups = {client.Client: client.AsyncClient, client.RemoteAdmin: async_memory.AsyncServedAdmin}
     for sync, wrapped in groups.items():
         ours, theirs = verbs(sync), verbs(wrapped)
         assert ours.keys() == theirs.keys()

@@ -10,11 +10,10 @@ from custom_store import open_with
 from fake_models import ScriptedModel, asker
 from phronesis import Memory
 from phronesis.conversation import handlers
-from phronesis.conversation.extraction.extractor import LocalExtractor
-from phronesis.conversation.extraction.message_extractor import MessageExtractor
+from phronesis.conversation.extraction.extractor import LocalExtractor, MessageExtractor
 from phronesis.conversation.extraction.model_extractor import ModelExtractor
-from phronesis.core.previews import Preview
 from phronesis.core.proposals import Decision
+from phronesis.core.reports import Preview
 from phronesis.errors import InputError
 
 SAID = "I live in Oslo. I am allergic to peanuts."

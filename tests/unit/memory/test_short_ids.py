@@ -4,7 +4,7 @@ import pytest
 
 from phronesis import Memory
 from phronesis.errors import InputError, NotFound
-from phronesis.memory.short_ids import MAX_CANDIDATES, IdFinder
+from phronesis.memory.external_ids import MAX_CANDIDATES, IdFinder
 
 
 def finder(memory: Memory) -> IdFinder:

@@ -9,8 +9,7 @@ from fake_models import NOON, MemoryLedger, ScriptedModel, Step, asker
 from phronesis.core.reports import Price
 from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelRefused, ModelUnavailable
 from phronesis.models.call_policy import Allowance
-from phronesis.models.language_model import Completion
-from phronesis.models.structured_client import KEPT_CHARACTERS, Task
+from phronesis.models.structured_client import KEPT_CHARACTERS, Completion, Task
 
 
 class Form(pydantic.BaseModel):

@@ -12,8 +12,8 @@ from fake_models import limits
 from model_server import Behaviour, ModelServer, chat, garbage, reply_json, shown, slow
 from phronesis.errors import AnswerRejected, Closed, ModelUnavailable
 from phronesis.models.call_policy import Limits
-from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
 from phronesis.models.openai_models import OpenAIChat, without_thoughts
+from phronesis.models.structured_client import AnswerSchema, Completion, Constraint, Message
 from phronesis.models.transport import Gateway
 
 KEY = "sk-very-secret-0123456789"

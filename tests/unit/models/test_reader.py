@@ -6,12 +6,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from phronesis.engine.content_guards import load_topics
+from phronesis.models.reader import TextClassifier, encoder_fingerprint, load_reader, load_text_classifier
 from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
-from phronesis.models.reader.reader import TextClassifier, encoder_fingerprint, load_reader, load_text_classifier
 from phronesis.models.reader.token_encoder import Tokenizer, Tokens, Vocabulary
 from phronesis.models.text_features import FIRST, LAST, MAX_WINDOW, sentence_at, sentences, windows, without_code
 from phronesis.reasoning.claim_gate import load_judge
-from phronesis.traits.by_rules.memory_features import load_showing
+from phronesis.traits.memory_features import load_showing
 
 TEXTS = st.one_of(
     st.text(max_size=200), st.lists(st.sampled_from(["I live in Lyon", ". ", "。", "我住", "\n", " "])).map("".join)

@@ -3,8 +3,8 @@
 import pytest
 
 from phronesis import Memory
-from phronesis.core.scope import make_scope
-from phronesis.recall.search_options import Query
+from phronesis.core.ids import make_scope
+from phronesis.recall.query import Query
 from phronesis.store.eligible import Exclusion, ReadConditions
 
 

@@ -10,8 +10,8 @@ from phronesis.core.retrieval_plan import TimeWindow
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
 from phronesis.index.tokens import term_hash
 from phronesis.models.embedders import PAUSE_SECONDS, Embedders
+from phronesis.recall.query import Encodings, SearchOptions, read_question
 from phronesis.recall.scoring.signals import DayRange
-from phronesis.recall.search_options import Encodings, SearchOptions, read_question
 
 DAY = datetime(2026, 5, 1, tzinfo=UTC)
 NEXT = datetime(2026, 5, 2, tzinfo=UTC)

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from phronesis.index.tokens import term_hash, tokenize
 from phronesis.memory import Memory
 from phronesis.recall.hits import deduplicate_messages
-from phronesis.recall.question_signals import mentioned_items, named_in, names_in
+from phronesis.recall.query import mentioned_items, named_in, names_in, read_question, spoken_names, without_names
 from phronesis.recall.scoring.signals import DayRange
-from phronesis.recall.search_options import read_question, spoken_names, without_names
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 

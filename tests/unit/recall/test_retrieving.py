@@ -9,18 +9,18 @@ import pytest
 from fake_models import NOON, MemoryLedger
 from found_evidence import memory, plan, section
 from phronesis import Memory
+from phronesis.core.ids import make_scope
 from phronesis.core.items import Item
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult
 from phronesis.core.retrieval_plan import RetrievalPlan, Store, SubPlan, SubQuery, TimeWindow
-from phronesis.core.scope import make_scope
 from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelUnavailable
 from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
 from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
 from phronesis.recall.evidence import sources_of
+from phronesis.recall.query import Encodings, Query
 from phronesis.recall.retrieval import SHOWN_CHARACTERS, PlanExecutor, RerankedSearch
 from phronesis.recall.retrievers import MemoryRetriever, RetrieverResult, main_query
-from phronesis.recall.search_options import Encodings, Query
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions
 from phronesis.store.lanes import list_lanes
 

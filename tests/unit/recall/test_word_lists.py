@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from growth import assert_linear, repeated
 from phronesis.errors import PhronesisError
-from phronesis.recall.planning.intent import MAX_READ, Sentence
+from phronesis.recall.intent import MAX_READ, Sentence
 from phronesis.recall.word_lists import UnitText, load_words, parse_table, parse_words
 
 

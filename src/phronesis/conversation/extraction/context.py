@@ -1,27 +1,35 @@
-"""What a model is shown beside the new messages: held items, found by search, and what was said before.
+"""Held items that bear on new messages: what a model is shown beside them, and what one decides by them.
 
-Everything is cut to a budget of tokens, estimated by characters. Nothing that a policy hides is shown.
+What is shown, held items found by search and what was said before, is cut to a budget of tokens, estimated by
+characters. Nothing that a policy hides is shown. The model of a role ``decide`` settles what the reader is not sure of:
+whether a message states it, and whether a sure statement takes the place of a similar held item. The answers are
+recorded; the other proposals stay as the reader made them.
 """
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 
 from phronesis.conversation.entity_resolution import ALIAS_KEY
-from phronesis.conversation.extraction.proposed import RECURS, SCOPE, GateInput
-from phronesis.conversation.extraction.proposed_times import BEGAN_PRECISION
+from phronesis.conversation.extraction.extraction_rules import said_at
+from phronesis.conversation.extraction.extractor import LocalExtractor, extraction_outcomes, may_mark
+from phronesis.conversation.extraction.gate import GateInput
+from phronesis.conversation.extraction.proposed import BEGAN_PRECISION, RECURS, SCOPE
 from phronesis.core.data_delimiters import choose_boundary
-from phronesis.core.entries import Entry, TurnPayload, payload_of
-from phronesis.core.items import Item
-from phronesis.core.proposals import USER
-from phronesis.core.prospective import DUE
-from phronesis.core.scope import make_scope
+from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
+from phronesis.core.ids import make_scope
+from phronesis.core.items import DUE, Item
+from phronesis.core.proposals import PROPOSALS, USER, Proposal, Relation
 from phronesis.core.statements import STATED
-from phronesis.engine.handler import PrepareContext
+from phronesis.engine.handler import Decisions, PrepareContext
+from phronesis.engine.prompt_injection import speaker_name
 from phronesis.index.tokens import tokenize
-from phronesis.recall.search_options import Query
+from phronesis.log.payloads import texts_of
+from phronesis.models.decision import REPEATS, REPLACES, Decider, ask_gate, ask_supersede
+from phronesis.models.decision import STATED as IS_STATED
+from phronesis.recall.query import Query
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
 
@@ -210,6 +218,16 @@ def _cut(role: str | None, name: str | None, text: str) -> str:
     return f"{role} {name}: {words}" if name else f"{role}: {words}"
 
 
+def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, GateInput]:
+    """Return each message with its speaker and time."""
+    messages = payload_of(entry, TurnPayload).get("messages", ())
+    return {
+        n: GateInput(text, one["role"], said_at(entry, one), speaker_name(one.get("name")))
+        for n, text in texts.items()
+        for one in [messages[n]]
+    }
+
+
 def render_request(
     entry: Entry, said: Mapping[int, GateInput], context: ExtractionContext, overlap: Sequence[GateInput] = ()
 ) -> str:
@@ -248,3 +266,67 @@ def find_held(platform: "Platform", bench: PrepareContext, text: str) -> Sequenc
         scope = make_scope(user_id=view.lane.user_id, namespace=view.lane.namespace)
     query = Query(text[-MAX_QUERY:], scope, ReadConditions(kinds=sorted(STATED)), FOUND)
     return [one.item.id for one in platform.search.search(bench.tenant, query)]
+
+
+# Where a role ``decide`` is configured, it settles what the reader is not sure of.
+
+SURELY_STATED: Final = 0.8
+"""The confidence of what was doubtful and is decided to be stated."""
+
+COMPARED: Final = 2
+"""Held items with which a statement is compared, at most."""
+
+_RELATIONS: Final[dict[str, Relation]] = {REPLACES: "replaces", REPEATS: "repeats"}
+
+
+@dataclass(frozen=True, slots=True)
+class DecidingExtractor:
+    """Extracts as the local reader does, and asks ``decider`` where that is unsure."""
+
+    local: LocalExtractor
+    decider: Decider
+    find: FindItems
+
+    def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
+        """Return the reader's outcomes, with the proposals as decided, and the decisions."""
+        outcomes = list(self.local(bench, entry))
+        texts = texts_of(entry)
+        found = [
+            (i, Proposal.from_dict(row))
+            for i, outcome in enumerate(outcomes)
+            if outcome.role == PROPOSALS
+            for row in outcome.body["proposals"]
+        ]
+        if not found:
+            return outcomes
+        decisions = Decisions(self.decider, bench.tenant, by=outcomes[found[0][0]].made_by)
+        decided = [self._decided(bench, entry, decisions, one, texts[one.n]) for _, one in found]
+        decided = [one for one in decided if not one.doubtful or not one.key or may_mark(one)]
+        at, made_by = found[0][0], outcomes[found[0][0]].made_by
+        outcomes[at : at + 1] = extraction_outcomes(decided, (), made_by)
+        return [*outcomes, *decisions.outcomes]
+
+    def _decided(self, bench: PrepareContext, entry: Entry, decisions: Decisions, one: Proposal, text: str) -> Proposal:
+        if one.doubtful and one.key:
+            decision = decisions.ask(ask_gate(text, one.content, seed=entry.id), n=str(one.n))
+            if decision is None or not decision.is_surely(IS_STATED):
+                return one
+            one = replace(one, doubtful=False, confidence=max(one.confidence, SURELY_STATED))
+        if one.doubtful or one.act != "assert" or one.done or one.cardinality == "one":
+            return one
+        for item in self._similar(bench, one):
+            question = ask_supersede(item.content, one.content, text, seed=entry.id)
+            decision = decisions.ask(question, item_id=item.id)
+            if decision is not None and decision.is_surely(*_RELATIONS):
+                return replace(one, relation=_RELATIONS[decision.option], held=(item.id,))
+        return one
+
+    def _similar(self, bench: PrepareContext, one: Proposal) -> list[Item]:
+        """Return the held items of the same subject and kind that a search of a statement finds first."""
+        with bench.view() as view:
+            if not view.find(kinds=[one.kind], subject=one.subject, limit=1):
+                return []
+        ids = self.find(bench, one.content)
+        with bench.view() as view:
+            held = [item for item in view.items(ids).values() if item.live]
+        return [item for item in held if (item.subject, item.kind) == (one.subject, one.kind)][:COMPARED]

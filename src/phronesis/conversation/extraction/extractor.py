@@ -1,30 +1,332 @@
 """Extract names and memories from messages without a language model, and the outcomes that record them.
 
-Where a role ``decide`` is configured, it settles what the reader is not sure of: whether a message states it, and
-whether a sure statement takes the place of a similar held item. The answers are recorded; the other proposals stay as
-the reader made them.
+Memories are those of the reader, or of the starter where no encoder is installed.
 """
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from typing import Any, Final
 
-from phronesis.conversation.extraction.gate import USUAL, RetentionPolicy
-from phronesis.conversation.extraction.message_extractor import MessageExtractor, may_mark
-from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
-from phronesis.core.items import Item
+from phronesis.conversation.extraction.extraction_rules import (
+    STARTER_VERSION,
+    appointments,
+    is_json,
+    requests_in,
+    said_at,
+    starter_values,
+    with_tie,
+)
+from phronesis.conversation.extraction.gate import INJECTED, MAX_REFUSALS, USUAL, Gate, RetentionPolicy, refusal
+from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value, load_memory_types
+from phronesis.core.calendar import TimeSpan, find_times
+from phronesis.core.data_delimiters import OwnText, own_text
+from phronesis.core.entries import Entry, Outcome, TurnPayload, is_erased, payload_of
+from phronesis.core.items import PROSPECTIVE
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.name_detection import MAX_MENTIONS, RULES_VERSION, find_mentions
-from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal, Relation
-from phronesis.core.text import UNSPACED
-from phronesis.engine.handler import Decisions, PrepareContext
-from phronesis.log.payloads import fit, texts_of
-from phronesis.models.decision import REPEATS, REPLACES, STATED, Decider, ask_gate, ask_supersede
+from phronesis.core.proposals import GATED, PROPOSALS, USER, Basis, Proposal, Refusal
+from phronesis.core.relations import RULES_VERSION, find_mentions
+from phronesis.core.statements import OCCASIONS, OPPOSITE, with_effect_time
+from phronesis.core.values import plain_relative
+from phronesis.engine.handler import PrepareContext
+from phronesis.engine.prompt_injection import speaker_name
+from phronesis.log.payloads import texts_of
+from phronesis.models.reader import READER_VERSION, Reader, load_reader
+from phronesis.models.reader.network import FoundValue
+from phronesis.models.text_features import has_han, sentence_at, sentences
 
-if TYPE_CHECKING:
-    from phronesis.conversation.extraction.context import FindItems
-    from phronesis.conversation.extraction.proposed import ProposedName
+CONFIRMED: Final = 0.85
+"""The least confidence of a value that both the reader and the starter find."""
+
+DOUBTED: Final = 0.25
+"""The least confidence of a value that is not sure enough to be kept and may still mark a held one as outdated."""
+
+MAX_PROPOSALS: Final = 24
+"""Proposals of one message."""
+
+MAX_QUOTE: Final = 400
+"""Characters of a quotation: of a longer sentence, what stands around the value."""
+
+UNDATED: Final = frozenset({"birthday", "attribute", "favorite", "age", "timezone", "reply_style", "fact", "phone"})
+"""Keys, and families, whose values may hold a time that says nothing of when they hold."""
+
+NAMES: Final = frozenset(
+    {"name", "alias", "partner", "child", "parent", "sibling", "friend", "colleague", "pet", "address_as"}
+)
+"""Keys of names: a day beside a name says nothing of when it holds."""
+
+_RECORDED: Final = frozenset({"profile", "fact"})
+"""Kinds that a tool may state; tastes, plans and doings are for people to tell."""
+
+_COARSE: Final = frozenset({"month", "season", "year"})
+_LIMITS: Final = ("by", "before", "until", "till")
+_LIMITS_CHINESE: Final = ("前", "之前", "以前")
+"""Words beside a time that make it a limit."""
+
+_WRITER: Final = frozenset({"i", "me", "my", "we", "us", "our", "我", "我们", "咱", "咱们", "俺"})
+"""Words by which a writer is meant."""
+
+_STOPS: Final = " .!。！"
+_EDGES: Final = " \t\n,，。.!！?？;；:：~-–—\"“”'‘’「」『』()（）"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageExtractor:
+    """Extracts what the messages of an entry state.
+
+    ``load`` gives the reader when the first message is read; where it gives None, only plain sentences are understood.
+    ``doubts``: whether every doubtful value is returned, for somebody to decide, and not only what may mark held ones.
+    """
+
+    types: MemoryTypes = field(default_factory=load_memory_types)
+    gate: Gate = field(default_factory=Gate)
+    load: Callable[[], Reader | None] = load_reader
+    doubts: bool = False
+
+    @property
+    def version(self) -> str:
+        """The version that outcomes record."""
+        return STARTER_VERSION if self.load() is None else READER_VERSION
+
+    def propose(self, entry: Entry, texts: Mapping[int, str]) -> tuple[list[Proposal], list[Refusal]]:
+        """Return what the messages of an entry state, and what of them is refused, by number of the message."""
+        proposals: list[Proposal] = []
+        refusals: list[Refusal] = []
+        for n, text in texts.items():
+            message = entry.payload["messages"][n]
+            if not text.strip() or is_erased(message):
+                continue
+            found, refused = self._read(n, message, text, said_at(entry, message), before=_question_before(entry, n))
+            asked, told = requests_in(entry, {n: text})
+            if asked:  # what is to be forgotten is not learned by being named
+                found = [one for one in found if all(one.end <= ask.start or ask.end <= one.start for ask in asked)]
+                refused = [one for one in refused if one.rule not in {"chit_chat", "question", "low_confidence"}]
+            proposals += [*found, *asked]
+            refusals += [*told, *refused][:MAX_REFUSALS]
+        return proposals, refusals
+
+    def read(
+        self, n: int, message: Mapping[str, Any], text: str, at: datetime, *, before: str = ""
+    ) -> tuple[list[Proposal], list[Refusal]]:
+        """Return what one message states, and what of it is refused and why."""
+        found, refused = self._read(n, message, text, at, before=before)
+        return [one for one in found if not one.doubtful], refused
+
+    def _read(
+        self, n: int, message: Mapping[str, Any], text: str, at: datetime, *, before: str
+    ) -> tuple[list[Proposal], list[Refusal]]:
+        """Return what one message states, doubtful or not, and what of it is refused and why."""
+        role = message["role"]
+        if role == "assistant":
+            return [], [refusal(n, text, "assistant")]
+        if role not in {"user", "tool"}:
+            return [], [refusal(n, text, "operator")]
+        own = own_text(text, hosts=role == "user")
+        if text.strip() and not own.text.strip():
+            return [], [refusal(n, text, INJECTED)]
+        speaker = (speaker_name(message.get("name")) if role == "user" else None) or USER
+        ends: list[Proposal] = []
+        if role == "tool" and is_json(own.text):
+            found, rule = appointments(n, own.text, at, self.types), "code"
+        else:
+            found, ends, rule = self._values(n, own.text, at, speaker=speaker, basis=role, before=before)
+        found = [replace(one, doubtful=not self.gate.passes(one.basis, one.confidence)) for one in found]
+        kept = [one for one in found if not one.doubtful][:MAX_PROPOSALS]
+        refused = [refusal(n, one.quote, "low_confidence") for one in found if one.doubtful][:1]
+        if not kept and not refused:
+            refused = [refusal(n, text, rule)]
+        marking = [one for one in found if one.doubtful and (self.doubts or may_mark(one))]
+        doubted = [*marking, *ends] if role == "user" else []
+        return [place_proposal(self._compared(one, at), own) for one in (*kept, *doubted[:MAX_PROPOSALS])], refused
+
+    def _values(
+        self, n: int, text: str, at: datetime, *, speaker: str, basis: Basis, before: str
+    ) -> tuple[list[Proposal], list[Proposal], str]:
+        """Return the proposals of a text, what it says to hold no more, and the rule that refuses it without any."""
+        rule = "chit_chat"
+        reader = self.load()
+        ends: list[Proposal] = []
+        if reader is None:
+            values = starter_values(text)
+        else:
+            reading = reader(text, before)
+            values, rule = _confirmed(reading.values, starter_values(text)), reading.gate or rule
+            named = {value.subject for value in values}
+            ends = [_make_end(n, text, place, speaker) for place in reading.ended if text[slice(*place)] not in named]
+        found: dict[tuple[Any, ...], Proposal] = {}
+        for value in values:
+            one = self._proposal(n, text, at, value, speaker=speaker, basis=basis)
+            if one is not None and (basis == "user" or (one.kind in _RECORDED and one.subject != USER)):
+                key = (one.subject, one.kind, one.key, one.value, one.act)
+                if key not in found or found[key].confidence < one.confidence:
+                    found[key] = one
+        return list(found.values()), ends, rule
+
+    def _proposal(
+        self, n: int, text: str, at: datetime, value: FoundValue, *, speaker: str, basis: Basis
+    ) -> Proposal | None:
+        family, _, word = value.key.partition(".")
+        row = self.types.find(value.key, value.kind)
+        words = text[value.start : value.end].strip(_EDGES)
+        if row is None or not words or not _in_form(row, words):
+            return None
+        start, end = _quotation(text, value.start, value.end)
+        quote = text[start:end]
+        named = None if value.subject is None or value.subject.lower() in _WRITER else value.subject.strip(_EDGES)
+        subject = plain_relative(named) if named else speaker
+        times = [] if family in UNDATED or family in NAMES else _times_beside(text, value, at, row)
+        dated = next((one for one in times if not _is_limit(text, one)), None)
+        proposal = Proposal(
+            n=n,
+            quote=quote,
+            start=start,
+            end=end,
+            kind=row.kind,
+            subject=subject,
+            key=row.key_of(word or None),
+            content=_content(quote, subject, speaker, named),
+            value=words,
+            cardinality=row.cardinality,
+            act="retract" if value.retracted else "assert",
+            done=value.done,
+            replaces=value.replaces,
+            basis=basis,
+            confidence=value.confidence,
+            importance=row.importance,
+            occurred_at=None if dated is None else _midnight(dated.first),
+            due=_due(text, times, at) if row.kind in PROSPECTIVE else None,
+        )
+        return with_tie(proposal, quote, text[:start])
+
+    def _compared(self, one: Proposal, at: datetime) -> Proposal:
+        one = with_effect_time(one, at)
+        row = self.types.find(one.key, one.kind)
+        if row is None or one.value is None:
+            return one
+        return replace(one, compared=comparable_value(row, one.value, at=at))
+
+
+def _make_end(n: int, text: str, place: tuple[int, int], speaker: str) -> Proposal:
+    """Return the doubtful end of whatever words of a text name."""
+    start, end = _quotation(text, *place)
+    quote = text[start:end]
+    return Proposal(
+        n=n,
+        quote=quote,
+        start=start,
+        end=end,
+        kind="",
+        subject=speaker,
+        key="",
+        content=quote,
+        value=text[slice(*place)].strip(_EDGES),
+        act="retract",
+        doubtful=True,
+    )
+
+
+def may_mark(one: Proposal) -> bool:
+    """Return whether a doubtful value may mark what is held: it ends a value, takes its place, or names another day."""
+    ends = one.act == "retract" or one.done or one.replaces is not None
+    replaces = (
+        one.cardinality == "one" or one.key in OPPOSITE or (one.kind in OCCASIONS and one.occurred_at is not None)
+    )
+    return bool(one.doubtful) and (ends or replaces) and one.confidence >= DOUBTED
+
+
+def _confirmed(values: Sequence[FoundValue], plain: Sequence[FoundValue]) -> list[FoundValue]:
+    """Return the reader's values; those of a plain sentence that the starter knows are sure enough to be kept.
+
+    Such a sentence also says where the value begins, and that it is said of the writer.
+    """
+
+    def confirm(one: FoundValue) -> FoundValue:
+        known = [
+            other
+            for other in plain
+            if (one.kind, one.key) == (other.kind, other.key) and one.start <= other.start < one.end
+        ]
+        if one.done or not known:
+            return one
+        sure = max(one.confidence, CONFIRMED)
+        return replace(one, retracted=False, confidence=sure, start=known[0].start, subject=known[0].subject)
+
+    return [confirm(one) for one in values]
+
+
+def place_proposal(one: Proposal, own: OwnText) -> Proposal:
+    """Return a proposal from what is left of a message, with its place in the whole message."""
+    start = own.place(one.start)
+    return replace(one, start=start, end=start + one.end - one.start)
+
+
+def _question_before(entry: Entry, n: int) -> str:
+    """Return the question that the assistant asked right before message ``n``; empty where it asked none."""
+    before = entry.payload["messages"][n - 1] if n > 0 else None
+    text = before.get("content") if before is not None and before.get("role") == "assistant" else None
+    if not isinstance(text, str) or not text.rstrip().endswith(("?", "？")):
+        return ""
+    start, end = sentences(text)[-1]
+    return text[start:end]
+
+
+def _quotation(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the sentence of a value without its full stop; of a long one the words around the value."""
+    first, last = sentence_at(text, start, end)
+    last = max(end, first + len(text[first:last].rstrip(_STOPS)))
+    room = max(0, (MAX_QUOTE - (end - start)) // 2)
+    if last - first > MAX_QUOTE:
+        first, last = max(first, start - room), min(last, end + room)
+    return first, last
+
+
+def _content(quote: str, subject: str, speaker: str, named: str | None) -> str:
+    """Return a quotation as a sentence that can be understood alone: whom it is of stands before it where it must."""
+    words = " ".join(quote.split())
+    who = None
+    if named is not None and named not in quote:
+        who = subject
+    elif named is None and speaker != USER:
+        who = speaker
+    return words if who is None else f"{who}：{words}" if has_han(words) else f"{who}: {words}"
+
+
+def _in_form(row: MemoryType, words: str) -> bool:
+    """Return whether a value has the form of its key, where that can be seen: an address of mail, a number."""
+    if row.form == "email":
+        return "@" in words
+    if row.form == "phone":
+        return sum(letter.isdigit() for letter in words) >= 5  # noqa: PLR2004 - a short code
+    return True
+
+
+def _times_beside(text: str, value: FoundValue, at: datetime, row: MemoryType) -> Sequence[TimeSpan]:
+    """Return the times in the sentence of a value, the nearest first."""
+    start, end = sentence_at(text, value.start, value.end)
+    lean = 1 if row.kind in PROSPECTIVE or row.key == "appointment" else -1 if row.kind in OCCASIONS else 0
+    found = [
+        replace(one, start=one.start + start, end=one.end + start) for one in find_times(text[start:end], at, lean=lean)
+    ]
+    return sorted(found, key=lambda one: max(one.start - value.end, value.start - one.end, 0))
+
+
+def _is_limit(text: str, time: TimeSpan) -> bool:
+    """Return whether a time is a limit rather than a day: "by June", 六月前."""
+    word = text[: time.start].rstrip().rpartition(" ")[2].lower()
+    return word in _LIMITS or text[time.end :].startswith(_LIMITS_CHINESE)
+
+
+def _due(text: str, times: Sequence[TimeSpan], at: datetime) -> str | None:
+    """Return the day that something is due: one that lies ahead, or today. A month is one only as a limit."""
+    for time in times:
+        if time.first >= at.date() and (_is_limit(text, time) or time.precision not in _COARSE):
+            return _midnight(time.first)
+    return None
+
+
+def _midnight(day: date) -> str:
+    return f"{day.isoformat()}T00:00:00Z"
+
 
 MENTIONS: Final = "mentions"
 """Role of the outcome with the names found."""
@@ -79,112 +381,3 @@ def extraction_outcomes(proposals: Sequence[Proposal], refusals: Sequence[Refusa
     if refusals:
         outcomes.append(Outcome(role=GATED, made_by=made_by, body={"refusals": [one.to_dict() for one in refusals]}))
     return outcomes
-
-
-_Row = dict[str, Any]
-_WORD: Final = re.compile(rf"[^\W{UNSPACED}]")
-
-
-def place_names(names: "Sequence[ProposedName]", texts: Mapping[int, str]) -> tuple[list[_Row], list[_Row]]:
-    """Separate the names that occur in their message from those that do not, with the reason."""
-    found: list[dict[str, Any]] = []
-    refused: list[dict[str, Any]] = []
-    for name in names:
-        surface = fit(name.surface).strip()
-        text = texts.get(name.n, "")
-        start = _find_place(surface, text)
-        if start is None:
-            why = "there is no such message" if name.n not in texts else "it does not stand there"
-            refused.append({"n": name.n, "surface": surface, "why": why})
-        else:
-            place = {"n": name.n, "surface": surface, "kind": "name", "start": start, "end": start + len(surface)}
-            if place not in found:
-                found.append(place)
-    return found, refused
-
-
-def _find_place(surface: str, text: str) -> int | None:
-    """Return the offset at which a name first occurs as a whole word, or None."""
-    start = text.find(surface) if any(char.isalnum() for char in surface) else -1
-    while start >= 0:
-        end = start + len(surface)
-        cut_before = _WORD.match(surface) and start > 0 and _WORD.match(text[start - 1])
-        cut_after = _WORD.match(surface[-1]) and end < len(text) and _WORD.match(text[end])
-        if not cut_before and not cut_after:
-            return start
-        start = text.find(surface, start + 1)
-    return None
-
-
-def merge_names(others: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return both lists without overlaps, in the order of the text: an address is one name, not three."""
-
-    def overlaps(name: Mapping[str, Any]) -> bool:
-        return any(
-            one["n"] == name["n"] and one["start"] < name["end"] and name["start"] < one["end"] for one in others
-        )
-
-    kept = [*others, *(name for name in names if not overlaps(name))]
-    return sorted(kept, key=lambda one: (one["n"], one["start"]))[: MAX_MENTIONS * max(1, len({o["n"] for o in kept}))]
-
-
-SURELY_STATED: Final = 0.8
-"""The confidence of what was doubtful and is decided to be stated."""
-
-COMPARED: Final = 2
-"""Held items with which a statement is compared, at most."""
-
-_RELATIONS: Final[dict[str, Relation]] = {REPLACES: "replaces", REPEATS: "repeats"}
-
-
-@dataclass(frozen=True, slots=True)
-class DecidingExtractor:
-    """Extracts as the local reader does, and asks ``decider`` where that is unsure."""
-
-    local: LocalExtractor
-    decider: Decider
-    find: "FindItems"
-
-    def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
-        """Return the reader's outcomes, with the proposals as decided, and the decisions."""
-        outcomes = list(self.local(bench, entry))
-        texts = texts_of(entry)
-        found = [
-            (i, Proposal.from_dict(row))
-            for i, outcome in enumerate(outcomes)
-            if outcome.role == PROPOSALS
-            for row in outcome.body["proposals"]
-        ]
-        if not found:
-            return outcomes
-        decisions = Decisions(self.decider, bench.tenant, by=outcomes[found[0][0]].made_by)
-        decided = [self._decided(bench, entry, decisions, one, texts[one.n]) for _, one in found]
-        decided = [one for one in decided if not one.doubtful or not one.key or may_mark(one)]
-        at, made_by = found[0][0], outcomes[found[0][0]].made_by
-        outcomes[at : at + 1] = extraction_outcomes(decided, (), made_by)
-        return [*outcomes, *decisions.outcomes]
-
-    def _decided(self, bench: PrepareContext, entry: Entry, decisions: Decisions, one: Proposal, text: str) -> Proposal:
-        if one.doubtful and one.key:
-            decision = decisions.ask(ask_gate(text, one.content, seed=entry.id), n=str(one.n))
-            if decision is None or not decision.is_surely(STATED):
-                return one
-            one = replace(one, doubtful=False, confidence=max(one.confidence, SURELY_STATED))
-        if one.doubtful or one.act != "assert" or one.done or one.cardinality == "one":
-            return one
-        for item in self._similar(bench, one):
-            question = ask_supersede(item.content, one.content, text, seed=entry.id)
-            decision = decisions.ask(question, item_id=item.id)
-            if decision is not None and decision.is_surely(*_RELATIONS):
-                return replace(one, relation=_RELATIONS[decision.option], held=(item.id,))
-        return one
-
-    def _similar(self, bench: PrepareContext, one: Proposal) -> list[Item]:
-        """Return the held items of the same subject and kind that a search of a statement finds first."""
-        with bench.view() as view:
-            if not view.find(kinds=[one.kind], subject=one.subject, limit=1):
-                return []
-        ids = self.find(bench, one.content)
-        with bench.view() as view:
-            held = [item for item in view.items(ids).values() if item.live]
-        return [item for item in held if (item.subject, item.kind) == (one.subject, one.kind)][:COMPARED]

@@ -7,6 +7,7 @@ whatever the policy says today. ``rederive`` brings an older log under a new pol
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final, Literal
 
 from phronesis.conversation.policy_section import ConversationPolicy
@@ -66,6 +67,17 @@ class Gate:
         """Return whether something of a basis and confidence is stored."""
         least = {"user": self.user, "tool": self.tool, "inferred": self.inferred, "assistant": self.assistant}[basis]
         return (confidence if basis in {"user", "tool"} else min(confidence, INFERRED_AT_MOST)) >= least
+
+
+@dataclass(frozen=True, slots=True)
+class GateInput:
+    """A message as the gate sees it, or a part of one: ``offset`` is where the part begins."""
+
+    text: str
+    role: str
+    at: datetime
+    name: str | None = None
+    offset: int = 0
 
 
 def refusal(n: int, text: str, rule: str) -> Refusal:

@@ -6,9 +6,10 @@ another are read in one call.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 from phronesis.conversation.extraction.context import (
     BUDGET,
@@ -16,23 +17,22 @@ from phronesis.conversation.extraction.context import (
     FindItems,
     find_nothing,
     gather_context,
+    messages_said,
     render_request,
 )
-from phronesis.conversation.extraction.extraction_rules import FORGET_KEY, requests_in, said_at
+from phronesis.conversation.extraction.extraction_rules import FORGET_KEY, requests_in
 from phronesis.conversation.extraction.extractor import (
     MENTIONS,
     LocalExtractor,
+    MessageExtractor,
     extraction_outcomes,
-    merge_names,
-    place_names,
+    place_proposal,
     refusals_by,
 )
-from phronesis.conversation.extraction.gate import WITHHELD, withheld_in
+from phronesis.conversation.extraction.gate import WITHHELD, GateInput, withheld_in
 from phronesis.conversation.extraction.memory_types import MemoryTypes
-from phronesis.conversation.extraction.message_extractor import MessageExtractor, place_proposal
 from phronesis.conversation.extraction.proposed import (
     ExtractionAnswer,
-    GateInput,
     ModelGate,
     ProposedMemory,
     ProposedName,
@@ -41,10 +41,10 @@ from phronesis.conversation.extraction.proposed import (
 from phronesis.core.data_delimiters import OwnText, own_text
 from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
 from phronesis.core.ids import item_id
-from phronesis.core.name_detection import RULES_VERSION
 from phronesis.core.proposals import Proposal, Refusal
+from phronesis.core.relations import MAX_MENTIONS, RULES_VERSION
+from phronesis.core.text import UNSPACED
 from phronesis.engine.handler import PrepareContext, answer_outcomes, degraded_outcome
-from phronesis.engine.prompt_injection import speaker_name
 from phronesis.log.payloads import fit, texts_of
 from phronesis.models.structured_client import Answer, StructuredClient, Task, prompt
 
@@ -241,11 +241,8 @@ class ModelExtractor:
         for member in members:
             _record(member, call, context, answer, by=self.asker.name)
         if answer.value is None:
-            by = f"{RULES_VERSION} {known.version}"
-            (member,) = members
-            member.degraded.append(
-                degraded_outcome(ROLE, answer.reason, model=self.asker.name, by=by, after=member.degraded)
-            )
+            by, degraded = f"{RULES_VERSION} {known.version}", members[0].degraded
+            degraded.append(degraded_outcome(ROLE, answer.reason, model=self.asker.name, by=by, after=degraded))
             return False
         entries = {n: member.entry.id for n, (member, _) in call.places.items()}
         earlier = "\n".join([*(item.content for item in context.earlier), *(one.text for one in overlap)])
@@ -324,14 +321,47 @@ def instructions(types: MemoryTypes) -> str:
     return text
 
 
-def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, GateInput]:
-    """Return each message with its speaker and time."""
-    payload = payload_of(entry, TurnPayload)
-    out: dict[int, GateInput] = {}
-    for n, text in texts.items():
-        message = payload["messages"][n]
-        out[n] = GateInput(text, message["role"], said_at(entry, message), speaker_name(message.get("name")))
-    return out
+_Row = dict[str, Any]
+_WORD: Final = re.compile(rf"[^\W{UNSPACED}]")
+
+
+def place_names(names: Sequence[ProposedName], texts: Mapping[int, str]) -> tuple[list[_Row], list[_Row]]:
+    """Separate the names that occur in their message from those that do not, with the reason."""
+    found: list[_Row] = []
+    refused: list[_Row] = []
+    for name in names:
+        surface = fit(name.surface).strip()
+        text = texts.get(name.n, "")
+        start = _find_place(surface, text)
+        if start is None:
+            why = "there is no such message" if name.n not in texts else "it does not stand there"
+            refused.append({"n": name.n, "surface": surface, "why": why})
+        else:
+            found.append({"n": name.n, "surface": surface, "kind": "name", "start": start, "end": start + len(surface)})
+    return [place for n, place in enumerate(found) if place not in found[:n]], refused
+
+
+def _find_place(surface: str, text: str) -> int | None:
+    """Return the offset at which a name first occurs as a whole word, or None."""
+    start = text.find(surface) if any(char.isalnum() for char in surface) else -1
+    while start >= 0:
+        end = start + len(surface)
+        cut_before = _WORD.match(surface) and start > 0 and _WORD.match(text[start - 1])
+        cut_after = _WORD.match(surface[-1]) and end < len(text) and _WORD.match(text[end])
+        if not cut_before and not cut_after:
+            return start
+        start = text.find(surface, start + 1)
+    return None
+
+
+def merge_names(others: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return both lists without overlaps, in the order of the text: an address is one name, not three."""
+
+    def overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+        return bool(one["n"] == other["n"] and one["start"] < other["end"] and other["start"] < one["end"])
+
+    kept = [*others, *(name for name in names if not any(overlap(one, name) for one in others))]
+    return sorted(kept, key=lambda one: (one["n"], one["start"]))[: MAX_MENTIONS * max(1, len({o["n"] for o in kept}))]
 
 
 def _record(

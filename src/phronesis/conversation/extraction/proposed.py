@@ -4,25 +4,100 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, cast
 
 import pydantic
 from pydantic.json_schema import SkipJsonSchema
 
 from phronesis.conversation.extraction.extraction_rules import with_tie
-from phronesis.conversation.extraction.gate import INFERRED_AT_MOST, MAX_EXCERPT, Gate
+from phronesis.conversation.extraction.gate import INFERRED_AT_MOST, MAX_EXCERPT, Gate, GateInput
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value
-from phronesis.conversation.extraction.proposed_times import ProposalTimes, ProposedTimes
-from phronesis.core.items import Item
-from phronesis.core.name_detection import MAX_SURFACE
+from phronesis.core.items import PROSPECTIVE, Item
 from phronesis.core.proposals import USER, Basis, Proposal, Refusal, Relation
-from phronesis.core.prospective import PROSPECTIVE
+from phronesis.core.relations import MAX_SURFACE
 from phronesis.core.statements import OCCASIONS, proposed_item_id, with_effect_time
+from phronesis.core.timestamps import isoformat
 from phronesis.core.values import plain_relative
 from phronesis.index.tokens import tokenize
 from phronesis.models.structured_client import drop_invalid
 from phronesis.models.text_features import has_han, sentence_at, sentences
+
+BEGAN_PRECISION: Final = "began_precision"
+"""The member of an item's ``data`` that says how exact the time is from which it holds: ``year`` or ``month``."""
+
+_When = Annotated[str, pydantic.Field(max_length=40)] | None
+
+
+class _AnswerPart(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="ignore")
+
+
+class ProposedTimes(_AnswerPart):
+    """When something happened, begins, is due, ends and recurs, as far as the message says."""
+
+    happened: _When = None
+    starts: _When = None
+    due: _When = None
+    ends: _When = None
+    recurs: Annotated[str, pydantic.Field(max_length=200)] | None = None
+
+    def read(self, at: datetime, *, past: bool) -> tuple[dict[str, str | None], dict[str, str]]:
+        """Return those times that are dates as fields of a proposal, and how exact they are; ``at`` is its time."""
+        began = PartialDate.parse(self.starts or self.happened, at)
+        ends, due = PartialDate.parse(self.ends, at), PartialDate.parse(self.due, at)
+        over = None if ends is None else ends.first if ends.precision == "minute" else ends.after
+        if past and (over is None or over > at):
+            over = at if began is None else max(at, began.first)
+        fields = {
+            "occurred_at": None if began is None or began.first == at else isoformat(began.first),
+            "valid_to": isoformat(over),
+            "due": None if due is None or due.is_past(at) else isoformat(due.last),
+        }
+        dates = ((BEGAN_PRECISION, began), ("ends_precision", ends), ("due_precision", due))
+        return fields, {name: one.precision for name, one in dates if one and one.precision in {"year", "month"}}
+
+
+@dataclass(frozen=True, slots=True)
+class PartialDate:
+    """A year, a month, a day or a minute: its first moment, the one after it, and how exact it is."""
+
+    first: datetime
+    after: datetime
+    precision: Literal["year", "month", "day", "minute"]
+
+    @classmethod
+    def parse(cls, text: str | None, at: datetime) -> "PartialDate | None":
+        """Return the date that a text in ISO 8601 says, in the time zone of ``at``; None if it says none."""
+        parts = _DATE.fullmatch((text or "").strip())
+        if parts is None:
+            return None
+        year, month, day, clock = parts.groups()
+        try:
+            if clock is not None:
+                first = datetime.fromisoformat(f"{year}-{month}-{day}T{clock}").replace(tzinfo=at.tzinfo or UTC)
+                return cls(first, first + timedelta(minutes=1), "minute")
+            first = datetime(int(year), int(month or 1), int(day or 1), tzinfo=UTC)
+            if day is not None:
+                return cls(first, first + timedelta(days=1), "day")
+            if month is not None:
+                return cls(first, (first + timedelta(days=31)).replace(day=1), "month")
+            return cls(first, first.replace(year=first.year + 1), "year")
+        except (ValueError, OverflowError):
+            return None
+
+    @property
+    def last(self) -> datetime:
+        """The last day, at midnight; the minute itself."""
+        return self.first if self.precision == "minute" else self.after - timedelta(days=1)
+
+    def is_past(self, at: datetime) -> bool:
+        """Return whether all of it lies before a moment, or before its day."""
+        return self.after <= at if self.precision == "minute" else self.after.date() <= at.date()
+
+
+_DATE: Final = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d:\d\d)(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?)?)?")
+
 
 MAX_LISTED: Final = 200
 """Maximum names, and memories, in one answer."""
@@ -55,22 +130,16 @@ FALLBACK_KEY: Final = "fact"
 DENIED: Final = "not"
 """The family of keys that deny another key: ``not.allergy``."""
 
-_ANYWHERE: Final = pydantic.ConfigDict(extra="ignore")
 
-
-class ProposedName(pydantic.BaseModel):
+class ProposedName(_AnswerPart):
     """A name as a model gives it: the number of its message, and its letters."""
-
-    model_config = _ANYWHERE
 
     n: Annotated[int, pydantic.Field(ge=0, le=10_000)]
     surface: Annotated[str, pydantic.Field(min_length=1, max_length=MAX_SURFACE)]
 
 
-class ProposedMemory(pydantic.BaseModel):
+class ProposedMemory(_AnswerPart):
     """A memory as a model gives it."""
-
-    model_config = _ANYWHERE
 
     n: Annotated[int, pydantic.Field(ge=0, le=10_000)]
     quote: Annotated[str, pydantic.Field(min_length=1, max_length=2000)]
@@ -88,10 +157,8 @@ class ProposedMemory(pydantic.BaseModel):
     """Its number in the answer, from 0; the model does not give it."""
 
 
-class ExtractionAnswer(pydantic.BaseModel, title="Found"):
+class ExtractionAnswer(_AnswerPart, title="Found"):
     """The answer asked for."""
-
-    model_config = _ANYWHERE
 
     memories: Annotated[list[ProposedMemory], drop_invalid(ProposedMemory), pydantic.Field(max_length=MAX_LISTED)] = []
     names: Annotated[list[ProposedName], drop_invalid(ProposedName), pydantic.Field(max_length=MAX_LISTED)] = []
@@ -100,20 +167,8 @@ class ExtractionAnswer(pydantic.BaseModel, title="Found"):
     @classmethod
     def _number(cls, rows: object) -> object:
         """Number the memories before the invalid ones are left out."""
-        if not isinstance(rows, list):
-            return rows
-        return [{**row, "position": i} if isinstance(row, dict) else row for i, row in enumerate(rows)]
-
-
-@dataclass(frozen=True, slots=True)
-class GateInput:
-    """A message as the gate sees it, or a part of one: ``offset`` is where the part begins."""
-
-    text: str
-    role: str
-    at: datetime
-    name: str | None = None
-    offset: int = 0
+        listed = rows if isinstance(rows, list) else []
+        return [{**row, "position": i} if isinstance(row, dict) else row for i, row in enumerate(listed)] or rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +197,13 @@ class ModelGate:
             said = messages.get(one.n)
             place = None if said is None else find_quote(said.text, one.quote, one.value)
             if said is None or place is None:
-                why = ("message", "there is no such message") if said is None else _NO_QUOTE
-                refused.append(_refuse(one, *why))
+                why = "there is no such message" if said is None else "it does not stand there"
+                refused.append(_refuse(one, "message" if said is None else "quotation", why))
                 continue
             named, others = _find_named(one, shown, said)
             found = self._grounds(one, said, place, [*named, *itertools.chain(*others)])
-            inferred = one.sure == "inferred" or found == "elsewhere"
-            proposal = self._proposal(one, said, place, named, inferred=inferred)
-            problem = self._problem(one, proposal, said) if found is not None else _NO_VALUE
+            proposal = self._proposal(one, said, place, named, inferred=one.sure == "inferred" or found == "elsewhere")
+            problem = _UNGROUNDED if found is None else self._problem(one, proposal, said)
             if problem is not None:
                 refused.append(_refuse(one, *problem))
                 continue
@@ -157,7 +211,16 @@ class ModelGate:
             for each in (proposal, *(_make_ending(proposal, group) for group in others)):
                 kept.setdefault((each.n, each.subject, each.key, each.value, each.act), each)
             if one.n in self.entries and proposal.act == "assert" and not proposal.done:
-                shown[first + one.position] = _make_item(self.entries[one.n], proposal, said.at)
+                shown[first + one.position] = Item(  # as far as a later memory of the answer needs it
+                    id=proposed_item_id(self.entries[one.n], proposal),
+                    kind=proposal.kind,
+                    content=proposal.content,
+                    entry_id=self.entries[one.n],
+                    recorded_at=said.at,
+                    updated_at=said.at,
+                    subject=proposal.subject,
+                    key=proposal.key,
+                )
         return list(kept.values()), refused
 
     def _grounds(
@@ -170,17 +233,11 @@ class ModelGate:
         if named and one.act in {"end", "done"}:
             return "said"
         quote, held = said.text[slice(*place)], [item.content for item in named]
-        if (
-            _measure_grounding(one.value, "\n".join([quote, *held])) >= GROUNDED
-            or _measure_grounding(one.value, said.text) >= GROUNDED
-        ):
+        if max(_measure_grounding(one.value, text) for text in ("\n".join([quote, *held]), said.text)) >= GROUNDED:
             return "said"
         shown = "\n".join([said.text, self.earlier, *held, *(item.content for item in self.held.values())])
-        return (
-            "elsewhere"
-            if _measure_grounding(one.value, quote) or _measure_grounding(one.value, shown) >= GROUNDED
-            else None
-        )
+        grounded = _measure_grounding(one.value, quote) or _measure_grounding(one.value, shown) >= GROUNDED
+        return "elsewhere" if grounded else None
 
     def _problem(self, one: ProposedMemory, proposal: Proposal, said: GateInput) -> tuple[str, str] | None:
         if said.role == "assistant" and not self.gate.passes("assistant", proposal.confidence):
@@ -196,11 +253,9 @@ class ModelGate:
         quote = said.text[start:end]
         known = self._type(one, named)
         inferred = inferred or said.role not in _BASIS
-        times = ProposalTimes.of(
-            one.times or ProposedTimes(), said.at, past=one.act == "past" and known.kind not in OCCASIONS
-        )
-        notes = {SCOPE: one.scope, "source": one.source if one.sure == "reported" else None, RECURS: times.recurs}
-        notes |= times.precision
+        given = one.times or ProposedTimes()
+        times, exactness = given.read(said.at, past=one.act == "past" and known.kind not in OCCASIONS)
+        notes = {SCOPE: one.scope, "source": one.source if one.sure == "reported" else None, RECURS: given.recurs}
         proposal = Proposal(
             n=one.n,
             quote=quote,
@@ -211,20 +266,20 @@ class ModelGate:
             key=named[0].key or "" if named and one.act != "replace" else _choose_key(one.key, known),
             value=one.value.strip(),
             compared=comparable_value(known, one.value, at=said.at),
-            content=_choose_content(one, quote),
+            content=one.content.strip() if has_han(quote) == has_han(one.content) else quote,  # where it translated
             cardinality="many" if one.scope else known.cardinality,
             act="retract" if one.act == "end" else "assert",
             done=one.act == "done",
             basis="inferred" if inferred else _BASIS[said.role],
             confidence=min(CONFIDENCE[one.sure], INFERRED_AT_MOST if inferred else 1.0),
             importance=known.importance,
-            occurred_at=times.began,
-            valid_to=times.over,
-            due=times.due if known.kind in PROSPECTIVE else None,
+            occurred_at=times["occurred_at"],
+            valid_to=times["valid_to"],
+            due=times["due"] if known.kind in PROSPECTIVE else None,
             doubtful=False,
             relation=RELATIONS[one.act] if named else None,
             held=tuple(item.id for item in named),
-            notes={name: note for name, note in notes.items() if note},
+            notes={name: note for name, note in (notes | exactness).items() if note},
         )
         first, last = sentence_at(said.text, start, end)
         return with_tie(proposal, said.text[first:last], said.text[:first])
@@ -287,23 +342,8 @@ def _make_ending(one: Proposal, items: Sequence[Item]) -> Proposal:
     )
 
 
-def _make_item(entry_id: str, one: Proposal, at: datetime) -> Item:
-    """Return the item that a proposal becomes, as far as a later memory of the answer needs it."""
-    return Item(
-        id=proposed_item_id(entry_id, one),
-        kind=one.kind,
-        content=one.content,
-        entry_id=entry_id,
-        recorded_at=at,
-        updated_at=at,
-        subject=one.subject,
-        key=one.key,
-    )
-
-
 _BASIS: Final[Mapping[str, Basis]] = {"user": "user", "tool": "tool"}
-_NO_VALUE: Final = ("value", "its value is not in what it quotes")
-_NO_QUOTE: Final = ("quotation", "it does not stand there")
+_UNGROUNDED: Final = ("value", "its value is not in what it quotes")
 
 
 def _refuse(one: ProposedMemory, rule: str, reason: str) -> Refusal:
@@ -318,20 +358,14 @@ def _choose_key(given: str, known: MemoryType) -> str:
     return known.key_of(word if known.key.startswith(f"{family}.") else given) if known.family else known.key
 
 
-def _choose_content(one: ProposedMemory, quote: str) -> str:
-    """Return the sentence that is kept: the model's, or the quotation where the model translated it."""
-    return one.content.strip() if has_han(quote) == has_han(one.content) else quote
-
-
 def find_quote(text: str, quote: str, value: str) -> tuple[int, int] | None:
     """Return the place of a quotation in a message, whatever its white space and case; None if it does not stand there.
 
     A quotation of several sentences is narrowed to the one that holds the value.
     """
-    start, end = text.find(quote), 0
-    if start >= 0:
-        end = start + len(quote)
-    else:
+    start = text.find(quote)
+    end = start + len(quote)
+    if start < 0:
         words = [re.escape(word) for word in quote.split()]
         found = re.search(r"\s+".join(words), text, re.IGNORECASE) if words else None
         if found is None:
@@ -349,15 +383,11 @@ def _measure_grounding(value: str, text: str) -> float:
     if any(map(str.isalnum, value)) and value.strip().casefold() in text.casefold():
         return 1.0
     words = set(tokenize(value))
-    if not words:
-        return 0.0
-    return len(words.intersection(tokenize(text))) / len(words)
+    return len(words.intersection(tokenize(text))) / len(words) if words else 0.0
 
 
 def own_words(rows: Iterable[ProposedMemory | ProposedName]) -> str:
     """Return the texts of an answer that may repeat what the model was shown beside the messages."""
     return "\n".join(
-        part
-        for row in rows
-        for part in ((row.surface,) if isinstance(row, ProposedName) else (row.subject, row.value, row.content))
+        row.surface if isinstance(row, ProposedName) else f"{row.subject}\n{row.value}\n{row.content}" for row in rows
     )

@@ -9,9 +9,9 @@ from phronesis.core.results import Degraded, Evidence
 from phronesis.core.serialization import Record, as_json
 from phronesis.core.vectors import jaccard
 from phronesis.errors import InputError
-from phronesis.experience.laws.constraints import Ban, TermsOf, clauses_of
+from phronesis.experience.laws.constraints import Ban, TermsOf, clauses_of, is_chinese
 from phronesis.experience.laws.evidence_fold import success_rate
-from phronesis.experience.laws.principle_text import first_sentences, is_chinese
+from phronesis.experience.laws.principle_text import first_sentences
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 
 

@@ -5,7 +5,7 @@ separated first, so that only events within reach of each other are compared pai
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +19,7 @@ from phronesis.experience.laws.neighbour_graph import (
     OWN,
     SHARED,
     Neighbours,
+    PairConstraints,
     Pairs,
     average_link,
     candidate_pairs,
@@ -90,23 +91,6 @@ class MembershipThresholds:
         known, plain = (alike + adding * shared) / self.threshold, alike / self.by_itself(size)
         out: Floats = np.maximum(known, plain).astype(np.float32)
         return out
-
-
-@dataclass(frozen=True, slots=True)
-class PairConstraints:
-    """Pairs of rows that must be together or must be apart, as people said (EMB-15)."""
-
-    together: Sequence[tuple[int, int]] = ()
-    apart: Sequence[tuple[int, int]] = ()
-
-    def among(self, rows: Rows) -> "PairConstraints":
-        """Return the pairs among some rows, by their places there."""
-        place = {row: n for n, row in enumerate(rows.tolist())}
-
-        def placed(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-            return tuple((place[one], place[other]) for one, other in pairs if one in place and other in place)
-
-        return PairConstraints(placed(self.together), placed(self.apart))
 
 
 @dataclass(frozen=True, slots=True)

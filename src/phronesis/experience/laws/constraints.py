@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from phronesis.errors import InputError
-from phronesis.experience.laws.principle_text import is_chinese
 
 MUST_NOT: Final = "must_not"
 """The member of a constraint mapping that says what is forbidden: a phrase or a list of phrases."""
@@ -77,6 +76,16 @@ _STATES: Final = {
     "只读": "删除",
 }
 """Words that imply what is forbidden."""
+
+
+_HAN: Final = re.compile("[\u3400-\u9fff]")
+_LATIN: Final = re.compile("[A-Za-z]{2,}")
+
+
+def is_chinese(text: str) -> bool:
+    """Return whether a text is Chinese: it has at least as many Han characters as Latin words, often names."""
+    han = len(_HAN.findall(text))
+    return han > 0 and han >= len(_LATIN.findall(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,27 +1,129 @@
-"""Folds that compute labels, confidence and success rates from evidence rows (EMB-15; docs/decisions/16).
+"""Weights of judgements, and folds of labels, confidence and success rates from evidence (EMB-15; docs/decisions/15).
 
+A judgement is an evidence row. Of each actor only the latest on a matter counts; a person's weighs more.
 A judgement on an event is copied to the patterns above it as rows on the part that the event is, and to principles as
 rows on the part that the pattern is; withdrawing it removes these rows.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from math import sqrt
 from typing import Any, Final
 
 from phronesis.core.changes import Fold
 from phronesis.core.items import Item
-from phronesis.core.relations import EvidenceRow
+from phronesis.core.relations import UNUSED, EvidenceRow, ItemUse, Origin, Polarity
 from phronesis.core.serialization import round_stored
-from phronesis.experience.laws.feedback_weights import (
-    CORRECT,
-    FeedbackWeights,
-    confidence_after_feedback,
-    heard,
-    matter_of,
-    usefulness,
-)
 from phronesis.experience.laws.records import CONFIRMED, L1, PATTERN, PRINCIPLE, UNCONFIRMED
+
+USEFUL: Final = "useful"
+NOT_USEFUL: Final = "not_useful"
+CORRECT: Final = "correct"
+INCORRECT: Final = "incorrect"
+LABEL: Final = "label"
+
+MATTER_OF: Final[Mapping[str, str]] = {
+    USEFUL: "use",
+    NOT_USEFUL: "use",
+    CORRECT: "truth",
+    INCORRECT: "truth",
+    LABEL: "label",
+}
+"""The matter of a judgement: an actor's latest judgement on a matter replaces the one before."""
+
+HUMAN_WEIGHT: Final = 3.0
+MACHINE_WEIGHT: Final = 1.0
+"""Weight of one judgement (this project's choice): one person outweighs two agents."""
+
+PRIOR: Final = 2.0
+"""Judgements that the prior counts for: those of Laplace's rule of succession, one each way."""
+
+_MACHINES: Final = frozenset({"agent", "assistant", "bot", "model", "system", "tool", "worker"})
+
+
+def origin_of(actor: str) -> Origin:
+    """Return whether an actor is a person or a machine, by its first word: ``agent:planner`` is a machine."""
+    first = re.split(r"[^a-z0-9]", actor.lower(), maxsplit=1)[0]
+    return "model" if first in _MACHINES else "human"
+
+
+def matter_of(polarity: Polarity) -> str | None:
+    """Return the matter of a judgement; None for evidence that is no judgement."""
+    return MATTER_OF.get(polarity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackWeights:
+    """Weighted sums of judgements. ``label`` is the latest label that an actor gave, ``by`` the actor."""
+
+    useful: float = 0.0
+    not_useful: float = 0.0
+    correct: float = 0.0
+    incorrect: float = 0.0
+    label: str | None = None
+    by: str | None = None
+    human: bool = False
+
+    @property
+    def doubted(self) -> bool:
+        """Return whether more weight says incorrect than correct."""
+        return self.incorrect > self.correct
+
+    @property
+    def credence(self) -> float:
+        """Credence in [0, 1]: 1 while nobody says that it is incorrect."""
+        return confidence_after_feedback(1.0, self)
+
+    def to_data(self) -> dict[str, float] | None:
+        """Return the non-zero sums; None without any judgement."""
+        given = {name: getattr(self, name) for name in (USEFUL, NOT_USEFUL, CORRECT, INCORRECT)}
+        return {name: weight for name, weight in given.items() if weight} or None
+
+
+def heard(rows: Iterable[EvidenceRow]) -> FeedbackWeights:
+    """Return the weighted sums of judgements; of an actor's on one matter only the latest counts."""
+    latest: dict[tuple[str, str], EvidenceRow] = {}
+    for row in sorted(rows, key=_row_order):
+        matter = matter_of(row.polarity)
+        if matter is not None:
+            latest[matter, row.source_key] = row
+    sums = dict.fromkeys((USEFUL, NOT_USEFUL, CORRECT, INCORRECT), 0.0)
+    labels = [row for row in latest.values() if row.polarity == LABEL]
+    for row in latest.values():
+        if row.polarity in sums:
+            sums[row.polarity] += HUMAN_WEIGHT if row.origin == "human" else MACHINE_WEIGHT
+    last = max(labels, key=_row_order, default=None)
+    voices = FeedbackWeights(
+        useful=sums[USEFUL], not_useful=sums[NOT_USEFUL], correct=sums[CORRECT], incorrect=sums[INCORRECT]
+    )
+    if last is None:
+        return voices
+    return replace(voices, label=last.grade, by=last.source_key, human=last.origin == "human")
+
+
+def confidence_after_feedback(base: float, voices: FeedbackWeights) -> float:
+    """Return (2 base + correct) / (2 + correct + incorrect): a Beta distribution's mean with prior mean ``base``."""
+    return (PRIOR * base + voices.correct) / (PRIOR + voices.correct + voices.incorrect)
+
+
+def usefulness(voices: FeedbackWeights, use: ItemUse = UNUSED) -> float:
+    """Return the usefulness in [0, 1], .5 without judgements and outcomes in contexts: Laplace's rule of succession."""
+    useful, against = use.weights
+    return (1.0 + voices.useful + useful) / (PRIOR + voices.useful + useful + voices.not_useful + against)
+
+
+def echoes(row: EvidenceRow, pattern: str) -> list[EvidenceRow]:
+    """Return the rows that a pattern receives from a judgement on one of its events: correctness, and its label."""
+    if row.part or matter_of(row.polarity) in (None, "use"):
+        return []
+    return [replace(row, item_id=pattern, part=row.item_id, source_item_id=row.item_id)]
+
+
+def _row_order(row: EvidenceRow) -> tuple[datetime, tuple[str, str, str, str]]:
+    return (row.recorded_at, row.identity)
+
 
 # Success rate and its confidence interval.
 

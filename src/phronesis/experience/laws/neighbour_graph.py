@@ -1,15 +1,18 @@
-"""Exact nearest-neighbour lists that grow with the events, shared-neighbour similarity, and average-link clustering.
+"""Exact nearest-neighbour lists, shared-neighbour similarity, and average-link clustering under pairs people set.
 
 Texts that share nearest neighbours are about the same matter (Jarvis & Patrick 1973, 'Clustering Using a Similarity
 Measure Based on Shared Near Neighbors').
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from phronesis.core.vectors import components
 from phronesis.experience.laws.similarity import Floats, Rows, SimilarityMetric
 
 KEPT: Final = 15
@@ -281,3 +284,107 @@ def _join(likeness: _Matrix, groups: dict[int, list[int]], one: int, other: int)
     likeness[one, one] = -np.inf
     likeness[other], likeness[:, other] = -np.inf, -np.inf
     groups[one] += groups.pop(other)
+
+
+@dataclass(frozen=True, slots=True)
+class PairConstraints:
+    """Pairs of rows that must be together or must be apart, as people said (EMB-15)."""
+
+    together: Sequence[tuple[int, int]] = ()
+    apart: Sequence[tuple[int, int]] = ()
+
+    def among(self, rows: Rows) -> "PairConstraints":
+        """Return the pairs among some rows, by their places there."""
+        place = {row: n for n, row in enumerate(rows.tolist())}
+
+        def placed(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+            return tuple((place[one], place[other]) for one, other in pairs if one in place and other in place)
+
+        return PairConstraints(placed(self.together), placed(self.apart))
+
+
+# Must-link and cannot-link pairs of events, as merges and splits change them (EMB-15).
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ImpliedPairs:
+    """Pairs of events that must be together, and that must be apart; the smaller id first."""
+
+    together: frozenset[Pair] = frozenset()
+    apart: frozenset[Pair] = frozenset()
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The events of all pairs."""
+        return frozenset(one for pair in (*self.together, *self.apart) for one in pair)
+
+    def part_of(self) -> dict[str, int]:
+        """Return the number of the connected component of each event in a must-link pair."""
+        groups = components(self.ids, self.together)
+        return {one: n for n, group in enumerate(groups) for one in group}
+
+
+def link_events(ids: Collection[str], drawn: ImpliedPairs) -> ImpliedPairs:
+    """Return the pairs with some events linked: one chain, and no cannot-link pair inside the joined component."""
+    together = drawn.together | _chain(ids)
+    return _consistent(ImpliedPairs(together, drawn.apart))
+
+
+def separate_parts(parts: Sequence[Collection[str]], drawn: ImpliedPairs) -> ImpliedPairs:
+    """Return the pairs with each part linked and the parts kept apart; an event is in one part at most.
+
+    Must-link pairs across parts are removed. Events in no part that were linked with several stay with the largest.
+    """
+    place = {one: n for n, part in enumerate(parts) for one in part}
+    torn = {pair for pair in drawn.together if len({place[one] for one in pair if one in place}) > 1}
+    kept = set(drawn.together - torn)
+    outside = components(
+        {one for pair in kept for one in pair if one not in place},
+        [pair for pair in kept if not place.keys() & set(pair)],
+    )
+    home = {one: n for n, group in enumerate(outside) for one in group}
+    reached: dict[int, set[int]] = {}
+    crossing = [(pair, *_ends(pair, place, home)) for pair in kept if len(place.keys() & set(pair)) == 1]
+    for _, part, group in crossing:
+        reached.setdefault(group, set()).add(part)
+    stays = {group: max(found, key=lambda n: (len(parts[n]), -n)) for group, found in reached.items()}
+    kept -= {pair for pair, part, group in crossing if stays[group] != part}
+    chains = frozenset[Pair]().union(*(_chain(part) for part in parts))
+    borders = set(combinations(sorted(min(part) for part in parts), 2))
+    return _consistent(ImpliedPairs(frozenset(kept) | chains, drawn.apart | borders))
+
+
+def resolve_pairs(drawn: ImpliedPairs, rows: Mapping[str, int], group_of: Mapping[int, int]) -> PairConstraints:
+    """Return the pairs among rows, within one outcome group; ``rows`` are those of the events present.
+
+    An event that changed group neither takes its linked events along nor separates them.
+    """
+    part_of = drawn.part_of()
+    held: dict[tuple[int, int], list[int]] = {}
+    for one in sorted(rows.keys() & part_of.keys(), key=rows.__getitem__):
+        held.setdefault((part_of[one], group_of[rows[one]]), []).append(rows[one])
+    together = [pair for found in held.values() for pair in pairwise(found)]
+    apart = set()
+    for one, other in sorted(drawn.apart):
+        for group in set(group_of.values()):
+            here, there = held.get((part_of[one], group)), held.get((part_of[other], group))
+            if here and there and here is not there:
+                apart.add((min(here[0], there[0]), max(here[0], there[0])))
+    return PairConstraints(together=tuple(sorted(together)), apart=tuple(sorted(apart)))
+
+
+def _consistent(drawn: ImpliedPairs) -> ImpliedPairs:
+    part_of = drawn.part_of()
+    apart = frozenset((one, other) for one, other in drawn.apart if part_of[one] != part_of[other])
+    return ImpliedPairs(drawn.together, apart)
+
+
+def _ends(pair: Pair, place: Mapping[str, int], home: Mapping[str, int]) -> tuple[int, int]:
+    inner, outer = pair if pair[0] in place else (pair[1], pair[0])
+    return place[inner], home[outer]
+
+
+def _chain(ids: Iterable[str]) -> frozenset[Pair]:
+    return frozenset(pairwise(sorted(set(ids))))

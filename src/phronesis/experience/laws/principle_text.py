@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from phronesis.experience.laws.constraints import is_chinese
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import (
     FAILURE,
@@ -40,7 +41,6 @@ SHARED_BY: Final = 0.5
 """Share of the members that must contain a term or an artifact for it to be part of the signature."""
 
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
-_LATIN: Final = re.compile("[A-Za-z]{2,}")
 
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 
@@ -66,12 +66,6 @@ class PatternText:
             self.recommendation,
         ]
         return "\n".join(dict.fromkeys(text for text in told if text))
-
-
-def is_chinese(text: str) -> bool:
-    """Return whether a text is Chinese: it has at least as many Han characters as Latin words, often names."""
-    han = len(_CHINESE.findall(text))
-    return han > 0 and han >= len(_LATIN.findall(text))
 
 
 def first_sentences(text: str) -> str:

@@ -21,7 +21,7 @@ from phronesis.recall.scoring.lane_arrays import Floats, Mask, Spread, spread_of
 DEPTH: Final = 3
 """Steps: from an event to its pattern, on to the principle, and down again to another pattern."""
 WIDTH: Final = 24
-"""Nodes that the first step expands, the strongest; the second half as many, the third a third (docs/decisions/17)."""
+"""Nodes that the first step expands, the strongest; the second half as many, the third a third (docs/decisions/14)."""
 SPARE: Final = 2
 """Nodes read per expanded node: some may not be visible, and those of another layer count less."""
 CROSS: Final = 0.8
@@ -214,7 +214,7 @@ CONFIDENCE: Final = 0.1
 FRESHNESS: Final = 0.1
 """Added for an item of now; halved every `HALF_LIFE_DAYS`."""
 HALF_LIFE_DAYS: Final = 180.0
-"""Half a year: tools and code change in seasons; six times that of conversation (`scoring.packed_features`)."""
+"""Half a year: tools and code change in seasons; six times that of conversation (`scoring.lane_arrays`)."""
 COUNTER: Final = 0.3
 """Subtracted if all evidence contradicts it."""
 TRUST: Final = 0.1

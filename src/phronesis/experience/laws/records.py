@@ -18,6 +18,10 @@ PRINCIPLE_KIND: Final = "principle"
 L1: Final = EVENT_KIND
 PATTERN: Final = PATTERN_KIND
 PRINCIPLE: Final = PRINCIPLE_KIND
+AGGREGATE: Final = "aggregate"
+ABSTRACT: Final = "abstract"
+FEEDBACK: Final = "feedback"
+"""The verbs that group events into patterns, draw principles from patterns, and judge any of them."""
 MEMBER_OF: Final = "member_of"
 SUPPORTS: Final = "supports"
 ABOUT: Final = "about"

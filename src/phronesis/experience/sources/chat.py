@@ -10,8 +10,7 @@ from typing import Any, Final
 from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import Artifact, Draft
-from phronesis.experience.laws.outcome_labels import OutcomeLabel, label_of
-from phronesis.experience.sources.outcome_words import is_question, reasons, said_outcome
+from phronesis.experience.laws.outcome_labels import OutcomeLabel, is_question, label_of, reasons, said_outcome
 from phronesis.experience.sources.port import SOURCES, LineIndex, RawText, Source, is_json, storable_drafts
 from phronesis.experience.sources.transcripts import Message, Transcript, transcripts
 

@@ -9,8 +9,7 @@ from typing import Any, Final, Literal
 from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import VIEWS, Draft
-from phronesis.experience.laws.outcome_labels import FAILURE_WORDS, SUCCESS_WORDS, OutcomeLabel, label_of
-from phronesis.experience.sources.outcome_words import said_outcome
+from phronesis.experience.laws.outcome_labels import FAILURE_WORDS, SUCCESS_WORDS, OutcomeLabel, label_of, said_outcome
 from phronesis.experience.sources.port import LineIndex, RawText, Source, storable_drafts
 from phronesis.experience.sources.transcripts import moment_of
 

@@ -14,6 +14,7 @@ from phronesis.config.plugins import SOURCES as GROUP
 from phronesis.config.plugins import broken, find_plugins, load_plugin
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.text import storable
+from phronesis.core.timestamps import FUTURE_TOLERANCE
 from phronesis.errors import InputError
 from phronesis.experience.laws.event_draft import Draft
 
@@ -146,6 +147,10 @@ class RawText:
     text: str
     name: str = ""
     recorded_at: datetime
+
+    def past(self, moment: datetime | None) -> datetime | None:
+        """Return a time unless it is after the text was recorded."""
+        return moment if moment is not None and moment - self.recorded_at <= FUTURE_TOLERANCE else None
 
 
 class Source(ABC):

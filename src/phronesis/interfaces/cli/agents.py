@@ -1,18 +1,29 @@
-"""Commands that install Phronesis in the agents that people use, and remove it."""
+"""Commands that install Phronesis in the agents that people use, remove it, and answer their hooks."""
 
+import json
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from phronesis.config.locations import data_folder, home_folder, store_name
+from phronesis.adapters.agent_hooks import answer_hook
+from phronesis.adapters.hook_call import EVENTS, HookCall
+from phronesis.config.locations import daemon_enabled, data_folder, home_folder, login_name, store_name
+from phronesis.errors import PhronesisError
 from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
-from phronesis.interfaces.cli.output import say
-from phronesis.interfaces.hosts.config_files import Change, InstallRecord, changes
-from phronesis.interfaces.hosts.host_table import HOSTS, Caller
+from phronesis.interfaces.cli.output import say, say_json
+from phronesis.interfaces.daemon_endpoint import START_SECONDS, connect
 
-_HOST = click.argument("host", type=click.Choice(tuple(HOSTS)))
+if TYPE_CHECKING:
+    from phronesis.interfaces.hosts.config_files import Change
+
+NAMES: Final = ("claude-code", "codex", "cursor", "vscode", "opencode", "hermes", "openclaw")
+"""The keys of `phronesis.interfaces.hosts`' HOSTS, which is not imported for a hook; a test compares them."""
+
+_HOST = click.argument("host", type=click.Choice(NAMES))
 
 
 @click.command()
@@ -27,9 +38,7 @@ def install(*, store: Store, scope: Options, host: str, dry_run: bool) -> None:
     changes nothing. --user, --namespace and --url are what the agent passes on.
     """
     options = [word for name, value in _options(store, scope).items() for word in (name, value)]
-    made = _change(store, host, Caller(home_folder(), _program(), options), install=True, dry_run=dry_run)
-    if made and not store.as_json and HOSTS[host].remark:
-        say(HOSTS[host].remark)
+    _change(store, host, options, install=True, dry_run=dry_run)
 
 
 @click.command()
@@ -42,7 +51,7 @@ def uninstall(*, store: Store, host: str, dry_run: bool) -> None:
     Memories stay, and so does everything else in its configuration files: each is again what it was before, with what
     you changed meanwhile.
     """
-    _change(store, host, Caller(home_folder(), _program()), install=False, dry_run=dry_run)
+    _change(store, host, (), install=False, dry_run=dry_run)
 
 
 def _options(store: Store, scope: Options) -> dict[str, str]:
@@ -56,24 +65,73 @@ def _options(store: Store, scope: Options) -> dict[str, str]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _program() -> list[str]:
-    """Return the words that start this program from any folder."""
+def _change(store: Store, name: str, options: Sequence[str], *, install: bool, dry_run: bool) -> None:
+    from phronesis.interfaces.hosts import HOSTS, Caller  # noqa: PLC0415 - likewise
+    from phronesis.interfaces.hosts.config_files import InstallRecord, changes  # noqa: PLC0415 - not for a hook
+
     found = shutil.which("phronesis", path=str(Path(sys.executable).parent)) or shutil.which("phronesis")
-    return [found] if found else [sys.executable, "-m", "phronesis"]
-
-
-def _change(store: Store, host: str, caller: Caller, *, install: bool, dry_run: bool) -> list[Change]:
-    record = InstallRecord.read(data_folder() / "hosts" / f"{host}.json")
-    made = changes(HOSTS[host].files(caller), record, install=install)
+    program = [found] if found else [sys.executable, "-m", "phronesis"]  # the host starts us in any folder
+    host = HOSTS[name]
+    record = InstallRecord.read(data_folder() / "hosts" / f"{name}.json")
+    made = changes(host.files(Caller(home_folder(), program, options)), record, install=install)
     if not dry_run:
         record.carry_out(made, install=install)
     facts = {"dry_run": dry_run, "changed": [str(change.path) for change in made]}
     store.answer(facts, lambda _facts: _show(made, dry_run=dry_run))
-    return made
+    if install and made and not store.as_json and host.remark:
+        say(host.remark)
 
 
-def _show(made: list[Change], *, dry_run: bool) -> None:
+def _show(made: "list[Change]", *, dry_run: bool) -> None:
     for change in made:
         click.echo(change.diff(), nl=False)
     verb = "would change" if dry_run else "changed"
     say(f"{len(made)} files {verb}." if made else "Nothing to change.")
+
+
+@click.command()
+@click.argument("event", type=click.Choice(EVENTS))
+@click.option("--host", default="claude-code", show_default=True, metavar="NAME", help="The agent that calls.")
+@with_owner
+@with_store
+def hook(*, store: Store, scope: Options, event: str, host: str) -> None:
+    """Answer a hook of a coding agent.
+
+    The host's JSON is read from stdin, and the answer is written to stdout. A hook never stops its host: whatever goes
+    wrong is one line on stderr, and the exit code is 0. --user is whose memory is meant (default: your login name),
+    --namespace where the experience of tools is kept (default: the name of the project's folder).
+    """
+    try:
+        payload = json.loads(sys.stdin.buffer.read() or b"{}")
+        call = {
+            "event": event,
+            "host": host,
+            "user_id": scope.get("user_id") or login_name(),
+            "namespace": scope.get("namespace"),
+        }
+        answer = _answer(store, {**call, "payload": payload})
+        if "error" in answer:
+            click.echo(f"phronesis: {answer['error']}", err=True)
+        elif answer:
+            say_json(answer)
+    except Exception as error:  # noqa: BLE001 - the interface edge: a hook fails open
+        click.echo(f"phronesis: {type(error).__name__}: {error}", err=True)
+
+
+def _answer(store: Store, message: dict[str, Any]) -> dict[str, Any]:
+    connection = None
+    try:
+        if daemon_enabled():
+            connection = connect(store.name(), {"service": "hook"}, start_seconds=START_SECONDS)
+    except PhronesisError as error:
+        click.echo(f"phronesis: {error.message}; this hook opens the store itself", err=True)
+    if connection is not None:
+        try:
+            connection.send_line(message)
+            return connection.receive_line()
+        finally:
+            connection.close()
+    with store.open() as memory:
+        answer = answer_hook(memory, HookCall.read(message))
+        memory.flush()  # there is no process that would interpret it later
+        return answer

@@ -114,7 +114,7 @@ class Conversation:
         What was said is kept all the same.
         """
         from phronesis.errors import ModelError  # noqa: PLC0415
-        from phronesis.models.language_model import Message  # noqa: PLC0415 - numpy and all: not for --help
+        from phronesis.models.structured_client import Message  # noqa: PLC0415 - numpy and all: not for --help
 
         if self._model is None:
             return None

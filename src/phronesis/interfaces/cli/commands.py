@@ -1,7 +1,6 @@
-"""The tree of commands, in the order of the help; a module is imported when one of its commands is called for."""
+"""The command line in the order of its help; a module is imported when one of its commands is called for."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,230 +11,7 @@ from click.shell_completion import CompletionItem, ShellComplete, get_completion
 
 from phronesis import __version__
 from phronesis.core.lazy_loading import LazyMapping
-from phronesis.interfaces.cli.examples import EXAMPLES
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A group: its help, and its commands by name, each as "module.attribute" or as a group.
-
-    ``default`` is the command that runs when none is named, ``hint`` what the error for an unknown one says.
-    """
-
-    help: str
-    commands: "Mapping[str, str | Branch]"
-    default: str | None = None
-    hint: str = ""
-
-
-TRAITS: Final = Branch(
-    """Show and correct what a user is like.
-
-    'phronesis learn traits --user ID' lists the traits of a user.
-    """,
-    {
-        "list": "traits.list_traits",
-        "show": "traits.show_trait",
-        "correct": "traits.correct_trait",
-        "delete": "traits.delete_trait",
-        "cycles": "traits.list_cycles",
-    },
-    default="list",
-)
-ENTITIES: Final = Branch(
-    """List who and what is mentioned; merge and split names.
-
-    Entities are people, places, organisations, projects and things. 'phronesis rollback' takes a merge or a split back.
-    """,
-    {
-        "list": "curation.list_entities",
-        "show": "curation.show_entity",
-        "merge": "curation.merge_entities",
-        "split": "curation.split_entity",
-    },
-    default="list",
-)
-QUARANTINE: Final = Branch(
-    """Decide on texts that read like orders to a model.
-
-    They came from a tool or an assistant, and are neither found nor shown until a person releases them.
-    """,
-    {"list": "curation.list_quarantine", "release": "curation.release", "reject": "curation.reject"},
-    default="list",
-)
-SESSIONS: Final = Branch(
-    """List conversations, and show one as it was recorded.
-
-    Without a command it lists: 'phronesis memory sessions --user ID'.
-    """,
-    {"list": "reading.list_sessions", "show": "reading.show_session"},
-    default="list",
-)
-DAEMON: Final = Branch(
-    """Keep one process for all sessions of a user.
-
-    MCP clients and hooks start it when they first need it, and it ends after half an hour without any. While it runs,
-    commands such as add and search run in it. Set PHRONESIS_DAEMON=off to have every process open the store itself.
-    There is none on Windows.
-    """,
-    {"status": "daemon.status", "start": "daemon.start", "stop": "daemon.stop", "run": "daemon.run"},
-    default="status",
-)
-KEYS: Final = Branch(
-    """Manage the API keys of the server's callers.
-
-    As long as there is no key, only this machine reaches a server, and needs none.
-    """,
-    {"create": "servers.create_key", "list": "servers.list_keys", "revoke": "servers.revoke_key"},
-    default="list",
-)
-
-SECTIONS: Final[Mapping[str, Mapping[str, str | Branch]]] = {
-    "Memory": {
-        "add": "writing.add",
-        "search": "reading.search",
-        "context": "reading.context",
-        "chat": "chat.chat",
-        "get": "reading.get",
-        "list": "reading.list_items",
-        "update": "writing.update",
-        "delete": "writing.delete",
-        "explain": "reading.explain",
-        "rollback": "writing.rollback",
-        "memory": Branch(
-            """See what is due, sessions, histories, entities, quarantine.
-
-            Also what forgetting archives, and how to bring it back.
-            """,
-            {
-                "due": "reading.due",
-                "history": "reading.history",
-                "plan": "reading.plan",
-                "forget": "curation.forget",
-                "unarchive": "curation.unarchive",
-                "sessions": SESSIONS,
-                "entities": ENTITIES,
-                "quarantine": QUARANTINE,
-            },
-        ),
-    },
-    "Learn": {
-        "learn": Branch(
-            """Learn from attempts and memories; ask what was learned.
-
-            Attempts become events (ingest), events patterns (aggregate), patterns principles (abstract), and query
-            answers from all three. Reflect derives traits from what a user says again and again.
-            """,
-            {
-                "ingest": "experience.ingest",
-                "query": "experience.query",
-                "aggregate": "experience.aggregate",
-                "abstract": "experience.abstract",
-                "feedback": "experience.feedback",
-                "reflect": "traits.reflect",
-                "traits": TRAITS,
-                "check-claims": "claims.check_claims",
-            },
-            hint="To learn from a run: phronesis runs learn RUN.",
-        ),
-        "runs": Branch(
-            """Record the runs of an agent, and learn from them.
-
-            A run is what an agent proposed; feedback says what came of it; learn weighs the bank's claims by both.
-            """,
-            {
-                "add": "runs.add",
-                "list": "runs.list_runs",
-                "show": "runs.show",
-                "feedback": "runs.feedback",
-                "review": "runs.review",
-                "learn": "runs.learn",
-                "batch": "batch.batch",
-            },
-        ),
-        "resources": Branch(
-            """Ingest documents, and see what is held of them.
-
-            A document is split into sections, each with its heading and position. A new version supersedes only the
-            sections that changed.
-            """,
-            {
-                "add": "resources.add",
-                "list": "resources.list_documents",
-                "show": "resources.show",
-                "source": "experience.source",
-            },
-        ),
-    },
-    "Operate": {
-        "agents": Branch(
-            """Give memory to the coding agents on this machine.
-
-            They are Claude Code, Codex, Cursor, VS Code, opencode, Hermes and OpenClaw. Install changes an agent's
-            configuration, so that it recalls before a prompt and records after it. All sessions share the daemon.
-            """,
-            {
-                "install": "agents.install",
-                "uninstall": "agents.uninstall",
-                "hook": "daemon.hook",
-                "daemon": DAEMON,
-            },
-        ),
-        "store": Branch(
-            """Export, import, rebuild, upgrade and repair a store.
-
-            Sync keeps it equal with a folder of Markdown files. 'phronesis doctor' says which of these a store needs.
-            """,
-            {
-                "export": "upkeep.export",
-                "import": "upkeep.import_",
-                "sync": "upkeep.sync",
-                "rebuild": "upkeep.rebuild",
-                "upgrade": "upkeep.upgrade",
-                "jobs": "upkeep.jobs",
-                "retry": "upkeep.retry",
-                "reembed": "upkeep.reembed",
-                "migrate-memories": "claims.migrate_memories",
-            },
-        ),
-        "doctor": "upkeep.doctor",
-        "serve": Branch(
-            """Serve HTTP and the web pages, or MCP; manage API keys.
-
-            Without a command it serves HTTP: 'phronesis serve --port 8080'; 'phronesis serve http --help' lists the
-            options.
-            """,
-            {"http": "servers.http", "mcp": "servers.mcp", "worker": "servers.worker", "keys": KEYS},
-            default="http",
-        ),
-    },
-    "See it work": {
-        "demo": "demo.demo",
-        "bench": "bench.bench",
-    },
-}
-"""The commands under their headings."""
-
-_MOVED: Final = {
-    "memory": "due history plan forget unarchive sessions entities quarantine",
-    "agents": "install uninstall hook daemon",
-    "learn": "ingest query aggregate abstract feedback reflect traits check-claims",
-    "runs": "batch",
-    "resources": "source",
-    "store": "export import rebuild retry jobs reembed migrate-memories",
-    "serve": "mcp worker keys",
-}
-FORMER: Final[Mapping[str, Sequence[str]]] = {
-    **{name: (group, name) for group, names in _MOVED.items() for name in names.split()},
-    "turns": ("memory", "sessions", "show"),
-    "erase": ("delete", "--erase"),
-    "rederive": ("store", "rebuild", "--rederive"),
-    "rebuild-claim-index": ("store", "rebuild", "--claims"),
-    "resource": ("resources",),
-    "db": ("store",),
-    "completion": ("--completion",),
-}
-"""Short names, and those of earlier versions, that run though no help lists them, and what each stands for."""
+from phronesis.interfaces.cli.command_tree import EXAMPLES, FORMER, SECTIONS, Branch
 
 
 class Commands(click.Group):
@@ -376,3 +152,35 @@ def cli() -> None:
 
     An ID may be shortened to any part of it, from four digits on, that no other begins or ends with.
     """
+
+
+class BenchmarkGroup(click.Group):
+    """A group whose commands are imported from ``phronesis_benchmarks`` when one is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the benchmarks."""
+        return _load_benchmarks().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the benchmark of a name."""
+        return _load_benchmarks().get_command(ctx, cmd_name)
+
+
+@click.group(cls=BenchmarkGroup)
+def bench() -> None:
+    """Measure recall and speed.
+
+    Each benchmark reads data that you have, or makes up its own, and prints a table. Nothing of your own store is read
+    or changed, unless --url names it. The benchmarks are a distribution of their own, in the repository's folder
+    ``benchmarks``.
+    """
+
+
+def _load_benchmarks() -> click.Group:
+    try:
+        group: click.Group = import_module("phronesis_benchmarks.commands").bench
+    except ModuleNotFoundError as missing:
+        if missing.name != "phronesis_benchmarks":
+            raise
+        raise click.UsageError("the benchmarks are not installed: pip install ./benchmarks in a checkout") from None
+    return group

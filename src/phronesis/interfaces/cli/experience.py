@@ -133,7 +133,7 @@ def abstract(*, as_skills: Path | None, scope: Options, store: Store) -> None:
 
 
 def _write_skills(memory: "Memory", *, folder: Path, scope: Options) -> dict[str, str]:
-    from phronesis.files.skills import write_skills  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+    from phronesis.files.item_files import write_skills  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
     memory.abstract(actor="user", **scope)
     memory.flush()

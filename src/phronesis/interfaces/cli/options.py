@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import click.shell_completion
 
+from phronesis.config.locations import StoreName, store_name
 from phronesis.core.ids import id_part
 from phronesis.interfaces.cli.output import say_json, show_waiting
 
@@ -75,6 +76,10 @@ class Store:
         given = {"--url": "URL" if secret else self.url, "--tenant": self.tenant, "--policy": self.policy}
         return "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None)
 
+    def name(self) -> StoreName:
+        """Return the name of the store, by which its daemon is found."""
+        return store_name(self.url, self.tenant, self.policy)
+
     def answer(self, result: T, show: Callable[[T], None]) -> None:
         """Print a result: as JSON, or as ``show`` prints it for a person."""
         (say_json if self.as_json else show)(result)
@@ -84,7 +89,7 @@ def complete_id(memory: "Memory", text: str) -> str:
     """Return the whole id of a shortened one; any other text as it is."""
     if id_part(text) is None:
         return text
-    from phronesis.memory.short_ids import IdFinder  # noqa: PLC0415 - most commands name no short id
+    from phronesis.memory.external_ids import IdFinder  # noqa: PLC0415 - most commands name no short id
 
     return IdFinder(memory.admin.components.database, memory.admin.tenant).complete(text)
 

@@ -184,8 +184,10 @@ def pad(text: str, size: int) -> str:
 
 
 def table(rows: Sequence[Sequence[object]], *, head: Sequence[str] = (), indent: str = "") -> list[str]:
-    """Return rows as lines with aligned columns, two blanks apart; the last column may run on."""
-    lines = [[on_one_line(str(cell)) for cell in row] for row in ([head, *rows] if head else rows)]
+    """Return rows as lines with aligned columns, two blanks apart; the last may run on, and None is empty."""
+    lines = [
+        ["" if cell is None else on_one_line(str(cell)) for cell in row] for row in ([head, *rows] if head else rows)
+    ]
     sizes = [max(columns(cell) for cell in column) for column in zip(*lines, strict=True)]
     out = []
     for *cells, last in lines:

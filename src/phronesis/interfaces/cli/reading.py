@@ -4,7 +4,7 @@ from typing import Any, Final, Literal
 
 import click
 
-from phronesis.core.prospective import is_overdue
+from phronesis.core.items import is_overdue
 from phronesis.core.timestamps import parse_moment
 from phronesis.interfaces.cli import render, render_reports
 from phronesis.interfaces.cli.options import (

@@ -9,9 +9,8 @@ import click
 
 from phronesis.core.context import ContextPackage
 from phronesis.core.ids import CITATION_PREFIX, short_id
-from phronesis.core.items import Item, statement
+from phronesis.core.items import Item, in_words, statement
 from phronesis.core.proposals import DUPLICATE, Gated
-from phronesis.core.prospective import in_words
 from phronesis.core.reports import Page
 from phronesis.core.results import (
     AddResult,
@@ -56,7 +55,7 @@ def who(item: Item) -> str:
 def words(item: Item) -> str:
     """Return what an item says on one line; a reflection says what it came to."""
     if item.kind == "cycle":
-        from phronesis.interfaces.cli.render_traits import in_short  # noqa: PLC0415 - it imports this module
+        from phronesis.interfaces.cli.traits import in_short  # noqa: PLC0415 - it imports this module
         from phronesis.traits.laws.records import cycle_of  # noqa: PLC0415 - not for --help
 
         return in_short(cycle_of(item))
@@ -129,7 +128,7 @@ def say_degraded(degraded: Sequence[Degraded]) -> None:
 def say_item(item: Item) -> None:
     """Print all that an item holds."""
     if item.kind == "trait":
-        from phronesis.interfaces.cli.render_traits import say_trait  # noqa: PLC0415 - it imports this module
+        from phronesis.interfaces.cli.traits import say_trait  # noqa: PLC0415 - it imports this module
 
         say_trait(cast("Trait", item))
         return
@@ -269,7 +268,7 @@ def say_explanation(found: Explanation, told: Sequence["TraitEvidence"] = ()) ->
     if found.use.summary:
         say("", found.use.summary)
     if told:
-        from phronesis.interfaces.cli.render_traits import say_evidence  # noqa: PLC0415 - it imports this module
+        from phronesis.interfaces.cli.traits import say_evidence  # noqa: PLC0415 - it imports this module
 
         say_evidence(told)
     evidence = () if told else found.evidence

@@ -9,13 +9,7 @@ import click
 
 from phronesis.core.ids import short_id
 from phronesis.core.reports import Jobs
-from phronesis.core.results import (
-    ClaimIndexResult,
-    DoctorReport,
-    ErasureCertificate,
-    RebuildResult,
-    RederiveResult,
-)
+from phronesis.core.results import ClaimIndexResult, DoctorReport, ErasureCertificate, RebuildResult, RederiveResult
 from phronesis.interfaces.cli.output import (
     count_of,
     cut,
@@ -31,7 +25,7 @@ from phronesis.interfaces.cli.output import (
 
 if TYPE_CHECKING:
     from phronesis.core.results import Evidence
-    from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
+    from phronesis.core.retrieval_plan import RetrievalPlan
     from phronesis.experience.laws.answers import Advice, Answer, LearnedEvidence, Reference
     from phronesis.experience.laws.records import (
         Aggregation,
@@ -50,28 +44,17 @@ if TYPE_CHECKING:
 
 def say_plan(plan: "RetrievalPlan") -> None:
     """Print a plan: what it is after, when, of whom, and what each retriever is asked."""
-    say_cut(*_lines(plan))
-
-
-def _lines(plan: "RetrievalPlan") -> Iterator[str]:
-    yield f"{plan.intent}, {'resources are needed' if plan.resources_needed else 'no resources'}  ({plan.made_by})"
+    say_cut(f"{plan.intent}, {'resources are needed' if plan.resources_needed else 'no resources'}  ({plan.made_by})")
     if plan.time is not None:
-        yield f"time: from {day(plan.time.since)} until {day(plan.time.until)} ({on_one_line(plan.time.words)})"
+        say_cut(f"time: from {day(plan.time.since)} until {day(plan.time.until)} ({on_one_line(plan.time.words)})")
     if plan.entities:
-        yield f"names: {', '.join(map(on_one_line, plan.entities))}"
-    yield f"why: {'; '.join(map(on_one_line, plan.reasons))}"
-    for role in plan.degraded:
-        yield f"{role.by} instead of {role.instead_of}: {role.reason}"
+        say_cut(f"names: {', '.join(map(on_one_line, plan.entities))}")
+    say_cut(f"why: {'; '.join(map(on_one_line, plan.reasons))}")
+    say_cut(*(f"{role.by} instead of {role.instead_of}: {role.reason}" for role in plan.degraded))
     for sub in (plan.memory, plan.resources):
         if sub is not None:
-            yield ""
-            yield from _sub_lines(sub)
-
-
-def _sub_lines(sub: "SubPlan") -> Iterator[str]:
-    yield f"{sub.store}, up to {sub.limit}:"
-    for query in sub.queries:
-        yield f"    {query.weight:.1f} {query.origin}: {on_one_line(query.text)}"
+            queries = (f"    {one.weight:.1f} {one.origin}: {on_one_line(one.text)}" for one in sub.queries)
+            say_cut("", f"{sub.store}, up to {sub.limit}:", *queries)
 
 
 # Results of the commands that keep a store in order.
@@ -106,7 +89,7 @@ def say_erased(certificate: ErasureCertificate) -> None:
     say(*(f"    not scanned: {on_one_line(place)}" for place in certificate.not_scanned))
 
 
-def say_summary(summary: "ImportSummary") -> None:
+def say_import(summary: "ImportSummary") -> None:
     """Print the counts, and why what was skipped was."""
     told = "would be imported" if summary.dry_run else "imported"
     count = summary.missing if summary.dry_run else summary.recorded
@@ -132,18 +115,12 @@ def say_reindexed(result: ClaimIndexResult) -> None:
 def say_report(report: DoctorReport, *, fields: bool = False) -> None:
     """Print every check with what to do where it failed, with ``fields`` the policy, and at last the verdict."""
     if fields:
-        rows = [(one.path, one.source, json.dumps(one.value, ensure_ascii=False)) for one in report.policy]
-        say(*table(rows, head=("field", "from", "value")), "")
-    for check, line in zip(
-        report.checks,
-        table(
-            [
-                ("ok" if check.ok else (check.level or "error").upper(), check.code or check.name, check.detail)
-                for check in report.checks
-            ]
-        ),
-        strict=True,
-    ):
+        policy = [(one.path, one.source, json.dumps(one.value, ensure_ascii=False)) for one in report.policy]
+        say(*table(policy, head=("field", "from", "value")), "")
+    rows = [
+        ("ok" if one.ok else (one.level or "error").upper(), one.code or one.name, one.detail) for one in report.checks
+    ]
+    for check, line in zip(report.checks, table(rows), strict=True):
         say(line)
         if check.remedy is not None:
             say(f"         {on_one_line(check.remedy)}")
@@ -163,12 +140,8 @@ def say_jobs(found: Jobs) -> None:
     """Print what is still to be done, a job a line, and what there is of each sort."""
     rows = [
         (
-            job.state,
-            job.work,
-            job.user_id or job.namespace or "",
-            "" if job.since is None else second(job.since),
-            short_id(job.entry_id or ""),
-            job.message or "",
+            *(job.state, job.work, job.user_id or job.namespace, job.since and second(job.since)),
+            *(short_id(job.entry_id or ""), job.message),
         )
         for job in found
     ]
@@ -183,11 +156,10 @@ def say_ingested(told: "Sequence[tuple[L1Event, IngestMeta]]") -> None:
         say("no attempt was found there")
         return
     rows = [
-        (event.label or "", event.family or "", event.attempt, meta.source_ref, short_id(event.id))
+        tuple(map(_short, (event.label or "", event.family or "", event.attempt, meta.source_ref, short_id(event.id))))
         for event, meta in told
     ]
-    head = ("label", "family", "attempt", "source", "")
-    say_cut(*table([tuple(map(_short, row)) for row in rows], head=head))
+    say_cut(*table(rows, head=("label", "family", "attempt", "source", "")))
     counts = Counter(event.label or "unknown" for event, _ in told)
     say("", f"{len(told)} events: " + ", ".join(f"{count} {label}" for label, count in sorted(counts.items())))
 
@@ -211,19 +183,16 @@ def _print_groups(found: "Aggregation", nothing: str, lines_of: Callable[[str, A
         say(nothing)
         return
     for title, items in groups:
-        for one in sorted(items, key=_weight):
+        for one in sorted(
+            items, key=lambda one: (-len(one.members if one.kind == "pattern" else one.patterns), one.id)
+        ):
             say_cut(*lines_of(title, one))
     say_undo(found.entry_id)
 
 
-def _weight(one: Any) -> tuple[int, str]:
-    return (-len(one.members if one.kind == "pattern" else one.patterns), one.id)
-
-
 def _pattern(title: str, pattern: "Pattern") -> Iterator[str]:
-    known = f"  {success_rate(pattern)}" if success_rate(pattern) else ""
-    alike = f"{len(pattern.members)} events, alike in {pattern.view}"
-    yield f"{title}: {pattern.outcome}, {alike}{known}  {short_id(pattern.id)}"
+    alike = f"{len(pattern.members)} events, alike in {pattern.view}{_success_rate(pattern, '  ')}"
+    yield f"{title}: {pattern.outcome}, {alike}  {short_id(pattern.id)}"
     yield f"    {on_one_line(pattern.summary)}"
     yield from (f"    {on_one_line(line)}" for line in pattern.recommendation.splitlines())
     for one in pattern.counterexamples:
@@ -232,10 +201,10 @@ def _pattern(title: str, pattern: "Pattern") -> Iterator[str]:
 
 def _principle(title: str, one: "Principle") -> Iterator[str]:
     yield f"{title}: confidence {one.confidence:.2f}, from {len(one.patterns)} patterns  {short_id(one.id)}"
-    yield from (f"    {line}" for line in principle_lines(one))
+    yield from (f"    {line}" for line in _principle_lines(one))
 
 
-def principle_lines(one: "Principle") -> Iterator[str]:
+def _principle_lines(one: "Principle") -> Iterator[str]:
     """Return what a principle says, a part a line."""
     parts = (
         ("if", one.condition),
@@ -253,22 +222,9 @@ def say_answer(answer: "Answer") -> None:
     if answer.abstained:
         say("nothing known is about that; what came nearest:" if answer.l1_evidence else "nothing known is about that")
     _section("events", [_event(one) for one in answer.l1_evidence])
-    _section(
-        "patterns",
-        [
-            line
-            for one in answer.l2_patterns
-            for line in _learned_lines(one, list(_pattern_lines(cast("Pattern", one.item))))
-        ],
-    )
-    _section(
-        "principles",
-        [
-            line
-            for one in answer.l3_principles
-            for line in _learned_lines(one, list(principle_lines(cast("Principle", one.item))))
-        ],
-    )
+    learned = (("patterns", answer.l2_patterns, _pattern_lines), ("principles", answer.l3_principles, _principle_lines))
+    for title, found, lines_of in learned:
+        _section(title, [line for one in found for line in _learned_lines(one, *lines_of(cast("Any", one.item)))])
     _section("try", [line for one in answer.recommended_attempts for line in _advice(one)])
     _section("avoid", [line for one in answer.avoid for line in _advice(one)])
     _section("left out", [f"{_short(one.attempt)}: {on_one_line(one.reason)}" for one in answer.excluded])
@@ -288,16 +244,15 @@ def _event(found: "Evidence") -> str:
     return f"{found.score:.2f}  {found.item.label}  {source}  {_short(found.item.content)}  {short_id(found.item.id)}"
 
 
-def _learned_lines(found: "LearnedEvidence", told: Sequence[str]) -> Iterator[str]:
+def _learned_lines(found: "LearnedEvidence", first: str, *others: str) -> Iterator[str]:
     mark = "  needs validation" if found.needs_validation else ""
-    yield f"{found.score:.2f}  {on_one_line(told[0])}  {short_id(found.item.id)}{mark}"
-    yield from (f"      {line}" for line in told[1:])
+    yield f"{found.score:.2f}  {on_one_line(first)}  {short_id(found.item.id)}{mark}"
+    yield from (f"      {line}" for line in others)
     yield from (f"      from {source.source_ref}" for source in found.sources[:3] if source.source_ref)
 
 
 def _pattern_lines(pattern: "Pattern") -> Iterator[str]:
-    known = f", {success_rate(pattern)}" if success_rate(pattern) else ""
-    yield f"{pattern.outcome}: {pattern.summary} ({len(pattern.members)} events{known})"
+    yield f"{pattern.outcome}: {pattern.summary} ({len(pattern.members)} events{_success_rate(pattern, ', ')})"
     yield from map(on_one_line, pattern.recommendation.splitlines())
 
 
@@ -345,9 +300,9 @@ def _short(text: str) -> str:
     return cut(on_one_line(text), 80)
 
 
-def success_rate(pattern: "Pattern") -> str:
-    """Return how often what a pattern tells of worked, with its interval."""
+def _success_rate(pattern: "Pattern", separator: str) -> str:
+    """Return how often what a pattern tells of worked, with its interval, behind a separator; empty if unknown."""
     rate = pattern.success_rate
     if not rate or rate["rate"] is None:
         return ""
-    return f"{rate['successes']} of {rate['trials']} worked ({rate['low']:.0%} to {rate['high']:.0%})"
+    return f"{separator}{rate['successes']} of {rate['trials']} worked ({rate['low']:.0%} to {rate['high']:.0%})"

@@ -13,7 +13,7 @@ from phronesis.interfaces.cli.output import Progress, day, on_one_line, say, say
 from phronesis.interfaces.cli.render import say_more
 
 if TYPE_CHECKING:
-    from phronesis.resources.laws.records import IngestedResource, Resource
+    from phronesis.resources.documents import IngestedResource, Resource
 
 
 @click.command()

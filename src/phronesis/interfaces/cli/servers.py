@@ -1,9 +1,11 @@
-"""Commands that serve: HTTP, MCP, the worker, and the keys of callers."""
+"""Commands that serve: HTTP, MCP, the worker, the daemon of a store, and the keys of callers."""
 
 import gc
 import json
 import logging
+import os
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
@@ -13,10 +15,12 @@ import click
 from phronesis.config.locations import daemon_enabled
 from phronesis.core.api_keys import ApiKey
 from phronesis.core.ids import short_id
+from phronesis.errors import MissingExtra, PhronesisError
 from phronesis.interfaces.cli import render_reports
-from phronesis.interfaces.cli.daemon import relay_stdio
+from phronesis.interfaces.cli.dispatch import run_for_client
 from phronesis.interfaces.cli.options import Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import say, say_json, table
+from phronesis.interfaces.daemon_endpoint import START_SECONDS, UNIX, Connection, can_start, connect
 
 
 @click.command()
@@ -48,7 +52,7 @@ def mcp(*, store: Store, scope: Options, http: bool, host: str, port: int, alone
     stdio the store is opened by the daemon (phronesis daemon), which all sessions share.
     """
     shared = not (http or alone) and daemon_enabled() and find_spec("mcp") is not None
-    if shared and relay_stdio(store, {**scope, **options}):
+    if shared and _relay_stdio(store, {**scope, **options}):
         return
     gc.disable()  # until tools can be listed: nothing that is imported is garbage
     from phronesis.interfaces.mcp import DeferredMemory, Options, make_mcp  # noqa: PLC0415 - not for --help
@@ -63,6 +67,31 @@ def mcp(*, store: Store, scope: Options, http: bool, host: str, port: int, alone
         _over_stdio(make_mcp(deferred, offered))
     finally:
         deferred.close_if_opened()
+
+
+def _relay_stdio(store: Store, options: dict[str, Any]) -> bool:
+    """Connect stdin and stdout to an MCP session in the daemon, until either ends; return False if there is none."""
+    try:
+        connection = connect(store.name(), {"service": "mcp", "options": options}, start_seconds=START_SECONDS)
+    except PhronesisError as error:
+        click.echo(f"phronesis: {error.message}; this session opens the store itself", err=True)
+        return False
+    if connection is None:
+        return False
+    threading.Thread(target=_send_stdin, args=(connection,), daemon=True).start()
+    while chunk := connection.reader.read1(1 << 16):  # type: ignore[attr-defined]  # a BufferedReader
+        sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+    connection.close()
+    return True
+
+
+def _send_stdin(connection: Connection) -> None:
+    import socket  # noqa: PLC0415 - for its constant
+
+    while chunk := os.read(sys.stdin.fileno(), 1 << 16):  # a buffered read would abort Python if the daemon ends first
+        connection.socket.sendall(chunk)
+    connection.socket.shutdown(socket.SHUT_WR)
 
 
 def _over_stdio(server: Any) -> None:
@@ -110,15 +139,15 @@ def http(*, store: Store, **options: Any) -> None:
 
 
 def _serve(store: Store, given: dict[str, Any]) -> None:
-    from phronesis.interfaces.server_process import serve as run  # noqa: PLC0415 - SQLAlchemy and numpy: the same
-    from phronesis.wiring.engines import read_settings  # noqa: PLC0415 - pydantic: not for --help
+    from phronesis.interfaces.server_process import serve
+    from phronesis.wiring import read_settings
 
     policy = read_settings(store.url, tenant=store.tenant, policy=store.policy).policy
     serving = policy.server.overridden(given)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
     logging.getLogger("phronesis.access").setLevel(logging.INFO)
     with store.open() as memory:
-        run(memory, serving, say=lambda url: _say_address(store, url))
+        serve(memory, serving, say=lambda url: _say_address(store, url))
 
 
 def _say_address(store: Store, url: str) -> None:
@@ -155,6 +184,79 @@ def worker(ctx: click.Context, *, once: bool, store: Store) -> None:
     store.answer({"done": done, "faults": faults}, render_reports.say_worked)
     if faults:
         ctx.exit(1)
+
+
+# The daemon of a store.
+
+
+@click.command()
+@click.option(
+    "--idle", default=1800.0, show_default=True, type=click.FloatRange(min=0.1), help="Seconds until it ends."
+)
+@with_store
+def run(*, store: Store, idle: float) -> None:
+    """Run the daemon of this store in this process.
+
+    It ends when it is stopped, or when no session has used it for --idle seconds.
+    """
+    if not UNIX:
+        raise click.UsageError("there are no Unix sockets on this system; each process opens the store itself")
+    _check_extra()
+    from phronesis.interfaces.daemon_server import run_daemon  # noqa: PLC0415 - the MCP SDK: not for --help
+
+    if not run_daemon(store.name(), store.open_memory, run_for_client, idle_seconds=idle):
+        click.echo("phronesis: another process is the daemon of this store", err=True)
+
+
+@click.command()
+@with_store
+def start(*, store: Store) -> None:
+    """Start the daemon of this store, unless it runs.
+
+    Clients and hooks start it by themselves; start it beforehand to spare the first one the wait.
+    """
+    connection = connect(store.name(), {"service": "status"}, start_seconds=60)
+    if connection is None:
+        _check_extra()
+    _show_status(store, connection)
+
+
+def _check_extra() -> None:
+    if UNIX and not can_start():
+        raise MissingExtra(
+            "the daemon needs: pip install 'phronesis[mcp]'; without it each process opens the store itself"
+        )
+
+
+@click.command()
+@with_store
+def status(*, store: Store) -> None:
+    """Say whether the daemon of this store runs, and since when.
+
+    Each store has a daemon of its own: --url, --tenant and --policy say which.
+    """
+    _show_status(store, connect(store.name(), {"service": "status"}))
+
+
+@click.command()
+@with_store
+def stop(*, store: Store) -> None:
+    """Stop the daemon of this store.
+
+    Nothing is lost: whoever next needs the store starts the daemon again.
+    """
+    _show_status(store, connect(store.name(), {"service": "stop"}), ended=True)
+
+
+def _show_status(store: Store, connection: Connection | None, *, ended: bool = False) -> None:
+    if connection is None:
+        store.answer({"running": False}, lambda _facts: say("No daemon runs for this store."))
+        return
+    connection.close()
+    facts = {"running": not ended, **connection.hello}
+    verb = "stops" if ended else "runs"
+    line = f"Phronesis {facts['version']} {verb}: process {facts['pid']}, {facts['uptime']} s old, {facts['url']}"
+    store.answer(facts, lambda _facts: say(line))
 
 
 # The API keys of callers.

@@ -16,7 +16,7 @@ from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import Progress, on_one_line, say, show_waiting
 from phronesis.interfaces.cli.render import say_edited
-from phronesis.interfaces.hosts.host_table import HOSTS, find_problem
+from phronesis.interfaces.hosts import HOSTS, find_problem
 
 if TYPE_CHECKING:
     from phronesis.core.results import Check
@@ -133,7 +133,7 @@ def import_(
     changes nothing, and continues an interrupted import. What is skipped is listed with the reason; the exit code is 1
     when something could not be imported. A file that is not of the named format is refused.
     """
-    from phronesis.importers.formats import check_format  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+    from phronesis.importers import check_format  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
     wanted = check_format(path, format_)
     if watch and (wanted not in TRANSCRIPTS or dry_run):
@@ -159,7 +159,7 @@ def import_(
             summary = runner.run(path, format=wanted, dry_run=dry_run)
         with show_waiting("making vectors"):
             memory.flush()
-        store.answer(summary, render_reports.say_summary)
+        store.answer(summary, render_reports.say_import)
         if watch:
             _watch(runner, path, wanted, seen)
     if summary.failed:
@@ -176,7 +176,7 @@ def _watch(runner: "ImportRunner", path: Path, format_: str, seen: dict[Path, fl
                     seen[file] = changed
                     say(f"{file}:")
                     with suppress(FileNotFoundError):
-                        render_reports.say_summary(runner.run(file, format=format_))
+                        render_reports.say_import(runner.run(file, format=format_))
 
 
 def _transcript_times(path: Path) -> dict[Path, float]:
@@ -284,7 +284,7 @@ def upgrade(*, store: Store) -> None:
     """
     from phronesis.store import migrations  # noqa: PLC0415 - SQLAlchemy: not for --help
     from phronesis.store.database import connect  # noqa: PLC0415
-    from phronesis.wiring.engines import read_settings  # noqa: PLC0415 - pydantic: not for --help
+    from phronesis.wiring import read_settings  # noqa: PLC0415 - pydantic: not for --help
 
     database = connect(read_settings(store.url, tenant=store.tenant, policy=store.policy).url)
     try:

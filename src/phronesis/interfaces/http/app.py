@@ -8,9 +8,8 @@ from starlette.middleware.cors import CORSMiddleware
 from phronesis import __version__
 from phronesis.config.server import Serving
 from phronesis.interfaces.authentication import Authenticator, RateLimit
-from phronesis.interfaces.http import activity_routes, admin_routes, docs_page, engine_routes, memory_routes
-from phronesis.interfaces.http.middleware import REQUEST_ID, Gate
-from phronesis.interfaces.http.observability import Watch
+from phronesis.interfaces.http import admin_routes, engine_routes, memory_routes, openapi
+from phronesis.interfaces.http.middleware import REQUEST_ID, Gate, Watch
 from phronesis.interfaces.http.openapi import EVERYWHERE, INFORMATION, describe, operation_id, problems
 from phronesis.interfaces.http.problems import answer_problems
 from phronesis.memory import Memory
@@ -23,7 +22,7 @@ ROUTES: Final = (
     memory_routes.user_router,
     engine_routes.run_router,
     engine_routes.resource_router,
-    activity_routes.activity_router,
+    admin_routes.activity_router,
     admin_routes.upkeep_router,
 )
 """Routers in the order of the OpenAPI document."""
@@ -71,7 +70,7 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
     answer_problems(app)
     app.include_router(admin_routes.health_router)
     if serving.docs:
-        app.include_router(docs_page.router)
+        app.include_router(openapi.docs_router)
     for routes in ROUTES:
         app.include_router(routes, responses=problems(*EVERYWHERE))
     if serving.upstream is not None:

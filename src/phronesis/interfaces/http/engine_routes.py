@@ -60,7 +60,7 @@ from phronesis.interfaces.http.queries import (
 from phronesis.interfaces.uploads import stored_name
 from phronesis.reasoning.laws.item_records import LearnResult, ReasoningItem, RunRecord
 from phronesis.reasoning.laws.records import Review
-from phronesis.resources.laws.records import IngestedResource, Resource
+from phronesis.resources.documents import IngestedResource, Resource
 
 experience_router = APIRouter(prefix=PREFIX, tags=["experience"])
 
@@ -180,7 +180,7 @@ def rebuild_claim_index(caller: Administering) -> Response:
 
 
 @run_router.get("/reasoning/{id}", responses=gives(ReasoningItem, 404))
-def get_reasoning(caller: Reading, id: str, whose: Annotated[ReasoningQuery, Query()]) -> Response:  # noqa: A002
+def get_reasoning(caller: Reading, id: str, whose: Annotated[ReasoningQuery, Query()]) -> Response:
     """Return a reasoning item; with ``run_id``, note that the run saw it."""
     return answer(caller.memory.reasoning.get(id, **whose.given()))
 
@@ -267,7 +267,7 @@ def upload_resource(
 
 
 @resource_router.get("/resources/{id}", responses=gives(Resource, 404))
-def get_resource(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002
+def get_resource(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:
     """Return a document with its versions, and its sections in reading order."""
     return answer(caller.memory.resources.get(id, **then.given()))
 

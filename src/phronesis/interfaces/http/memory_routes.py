@@ -10,8 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from phronesis.core.api_keys import Role
 from phronesis.core.context import ContextPackage
 from phronesis.core.items import Item
-from phronesis.core.previews import Preview
-from phronesis.core.reports import EntityRecord, Page
+from phronesis.core.reports import EntityRecord, Page, Preview
 from phronesis.core.results import (
     AddResult,
     CommitResult,
@@ -159,14 +158,14 @@ def preview_memories(caller: Reading, body: Previewing) -> Response:
 
 
 @memory_router.get("/memories/{id}", responses=gives(ANY_ITEM, 404, headers=_TAGGED))
-def get_memory(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002 - the contract's name
+def get_memory(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:
     """Return a memory as the record of its kind, whatever its status."""
     item = caller.memory.get(id, **then.given())
     return answer(item, headers=etag(item.version))
 
 
 @memory_router.patch("/memories/{id}", responses=gives(EditResult, 404, 409, 412, 415, headers=_TAGGED))
-def update_memory(caller: Writing, id: str, body: Change, how: Written, *, if_match: Match = None) -> Response:  # noqa: A002
+def update_memory(caller: Writing, id: str, body: Change, how: Written, *, if_match: Match = None) -> Response:
     """Return a memory other words, metadata, or an end; its history keeps the old."""
     result = caller.memory.update(id, **body.given(), expected_version=version_of(if_match), **how.by(caller))
     return edited(result)
@@ -174,12 +173,7 @@ def update_memory(caller: Writing, id: str, body: Change, how: Written, *, if_ma
 
 @memory_router.delete("/memories/{id}", responses=gives(EditResult | ErasureCertificate, 404, 409, 412))
 def delete_memory(
-    caller: Writing,
-    id: str,  # noqa: A002 - the contract's name
-    way: Annotated[Removal, Query()],
-    *,
-    key: Key = None,
-    if_match: Match = None,
+    caller: Writing, id: str, way: Annotated[Removal, Query()], *, key: Key = None, if_match: Match = None
 ) -> Response:
     """Archive a memory; with ``erase`` remove its words for good, which needs an admin's key."""
     if way.erase:
@@ -194,7 +188,7 @@ def delete_memory(
 @memory_router.post("/memories/{id}/{edit}", responses=gives(EditResult, 404, 409, 412, 415, headers=_TAGGED))
 def edit_memory(
     caller: Writing,
-    id: str,  # noqa: A002 - the contract's name
+    id: str,
     edit: Literal["archive", "unarchive", "pin", "unpin", "retract"],
     how: Written,
     body: ReasonBody | None = None,
@@ -208,13 +202,13 @@ def edit_memory(
 
 
 @memory_router.get("/memories/{id}/history", responses=gives(list[HistoryEvent], 404))
-def get_memory_history(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002
+def get_memory_history(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:
     """Return a memory's changes, oldest first; each can be rolled back."""
     return answer(caller.memory.history(id, **then.given()))
 
 
 @memory_router.get("/memories/{id}/explain", responses=gives(Explanation, 404))
-def explain_memory(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:  # noqa: A002
+def explain_memory(caller: Reading, id: str, then: Annotated[ItemQuery, Query()]) -> Response:
     """Return why a memory is held: entry, source, quotation, evidence, edges, history."""
     return answer(caller.memory.explain(id, **then.given()))
 
@@ -243,7 +237,7 @@ def list_entities(caller: Reading, wanted: Annotated[EntityQuery, Query()]) -> R
 
 
 @entity_router.get("/entities/{id}", responses=gives(EntityRecord, 404))
-def get_entity(caller: Reading, id: str, whose: Annotated[OwnQuery, Query()]) -> Response:  # noqa: A002
+def get_entity(caller: Reading, id: str, whose: Annotated[OwnQuery, Query()]) -> Response:
     """Return an entity with what is known of it, when and by whom it was said."""
     return answer(caller.memory.entities.get(id, **whose.given()))
 
@@ -255,7 +249,7 @@ def merge_entities(caller: Writing, body: Merging, how: Written) -> Response:
 
 
 @entity_router.post("/entities/{id}/split", responses=gives(EditResult, 404, 409, 415))
-def split_entity(caller: Writing, id: str, body: Splitting, how: Written) -> Response:  # noqa: A002 - the contract's name
+def split_entity(caller: Writing, id: str, body: Splitting, how: Written) -> Response:
     """Make an entity two, by one of its names or by the items that are about another."""
     return answer(caller.memory.entities.split(id, **body.given(), **how.by(caller)))
 
@@ -310,13 +304,13 @@ def list_reflections(caller: Reading, user_id: str, wanted: Annotated[Latest, Qu
 
 
 @user_router.get("/traits/{id}/evidence", responses=gives(list[TraitEvidence], 404))
-def list_trait_evidence(caller: Reading, id: str, whose: Annotated[OwnAsOf, Query()]) -> Response:  # noqa: A002
+def list_trait_evidence(caller: Reading, id: str, whose: Annotated[OwnAsOf, Query()]) -> Response:
     """Return the memories for and against a trait, oldest first."""
     return answer(caller.memory.traits.evidence(id, **whose.given()))
 
 
 @user_router.patch("/traits/{id}", responses=gives(EditResult, 404, 409, 412, 415))
-def correct_trait(caller: Writing, id: str, body: TraitChange, how: Written, *, if_match: Match = None) -> Response:  # noqa: A002
+def correct_trait(caller: Writing, id: str, body: TraitChange, how: Written, *, if_match: Match = None) -> Response:
     """Correct a trait."""
     given = {**body.given(), **how.by(caller), "expected_version": version_of(if_match)}
     return edited(caller.memory.traits.correct(id, **given))
@@ -324,12 +318,7 @@ def correct_trait(caller: Writing, id: str, body: TraitChange, how: Written, *, 
 
 @user_router.delete("/traits/{id}", responses=gives(EditResult, 404, 409, 412))
 def delete_trait(
-    caller: Writing,
-    id: str,  # noqa: A002 - the contract's name
-    whose: Annotated[OwnRemoval, Query()],
-    how: Written,
-    *,
-    if_match: Match = None,
+    caller: Writing, id: str, whose: Annotated[OwnRemoval, Query()], how: Written, *, if_match: Match = None
 ) -> Response:
     """Say that a trait is wrong: it ends, and keeps its history."""
     given = {**whose.given(), **how.by(caller), "expected_version": version_of(if_match)}

@@ -1,17 +1,24 @@
-"""The authorization server of /mcp: clients, approvals and tokens, as the handlers of MCP's SDK ask for them.
+"""The authorization server of /mcp: clients, approvals, tokens and its routes, over the handlers of MCP's SDK.
 
 The SDK checks the form of requests, redirect addresses and PKCE (S256 alone); `OAuthGrants` keeps what was granted.
 Clients are public: PKCE and exact redirect addresses protect their codes, so that no client has a secret to keep.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import pydantic
+from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
-from mcp.server.auth.handlers.authorize import AuthorizationRequest
+from mcp.server.auth.handlers.authorize import AuthorizationHandler, AuthorizationRequest
+from mcp.server.auth.handlers.metadata import MetadataHandler, ProtectedResourceMetadataHandler
+from mcp.server.auth.handlers.register import RegistrationHandler
+from mcp.server.auth.handlers.token import TokenHandler
+from mcp.server.auth.middleware.client_auth import ClientAuthenticator
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
@@ -23,26 +30,36 @@ from mcp.server.auth.provider import (
     TokenError,
     construct_redirect_uri,
 )
+from mcp.server.auth.settings import ClientRegistrationOptions
+from mcp.server.transport_security import RequestBodyLimitMiddleware
 from mcp.shared.auth import (
     InvalidRedirectUriError,
     InvalidScopeError,
     OAuthClientInformationFull,
+    OAuthMetadata,
     OAuthToken,
+    ProtectedResourceMetadata,
 )
 from pydantic import AnyUrl
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, request_response
+from starlette.types import ASGIApp
 
-from phronesis.config.oauth import READ_SCOPE, WRITE_SCOPE, OAuth, is_loopback
+from phronesis.config.server import MCP_PATH, READ_SCOPE, WRITE_SCOPE, OAuth, is_loopback
 from phronesis.core.api_keys import ApiKey, Role
 from phronesis.core.text import check_id
 from phronesis.errors import InputError, Unauthenticated
-from phronesis.memory.oauth_grants import HeldToken, IssuedTokens, OAuthGrants
+from phronesis.interfaces.authentication import Authenticator, RateLimit
+from phronesis.interfaces.http.dependencies import address_of
+from phronesis.memory import Memory
+from phronesis.memory.keys import HeldToken, IssuedTokens, OAuthGrants
 
 SCOPES: Final = (READ_SCOPE, WRITE_SCOPE)
-CONSENT: Final = "/consent"
 MAX_REDIRECTS: Final = 10
 MAX_NAME: Final = 100
-_CHALLENGE_LENGTH: Final = 43
-"""Characters of a SHA-256 in base64url."""
+_CHALLENGE_LENGTH: Final = 43  # of a SHA-256 in base64url
 
 
 class RegisteredClient(OAuthClientInformationFull):
@@ -81,11 +98,6 @@ class Approval:
     state: str | None
     data: Mapping[str, Any]
     issuer: str
-
-    @property
-    def name(self) -> str:
-        """What the client calls itself."""
-        return self.client.client_name or self.client.client_id
 
     @property
     def origin(self) -> str:
@@ -146,7 +158,7 @@ class OAuthProvider(OAuthAuthorizationServerProvider[_Code, _Refresh, _Access]):
         """Return the address of the page on which a person decides."""
         self._check(params.resource, params.scopes or SCOPES, params.code_challenge)
         return construct_redirect_uri(
-            self.settings.base_url + CONSENT,
+            f"{self.settings.base_url}/consent",
             response_type="code",
             client_id=client.client_id,
             redirect_uri=str(params.redirect_uri) if params.redirect_uri_provided_explicitly else None,
@@ -214,7 +226,7 @@ class OAuthProvider(OAuthAuthorizationServerProvider[_Code, _Refresh, _Access]):
         self, client: OAuthClientInformationFull, authorization_code: _Code
     ) -> OAuthToken:
         """Return the tokens for a code."""
-        label = f"{client.client_name or client.client_id} (OAuth)"
+        label = f"{client.client_name} (OAuth)"
         held, role = authorization_code.held, role_of(authorization_code.scopes, write=WRITE_SCOPE)
         issued = await run_in_threadpool(self.grants.exchange_code, held, label=label, role=role)
         return self._token(issued, authorization_code.scopes)
@@ -270,3 +282,109 @@ class OAuthProvider(OAuthAuthorizationServerProvider[_Code, _Refresh, _Access]):
 def role_of(scopes: Sequence[str], *, write: str) -> Role:
     """Return what a token with some scopes may do."""
     return Role.WRITE if write in scopes else Role.READ
+
+
+MAX_BODY: Final = 16_384
+"""Bytes of a request to these endpoints: names, addresses and tokens are short."""
+
+TOKENS_PER_MINUTE: Final = 300
+"""Calls of the token and revocation endpoints from one address: a service calls for all its users."""
+
+
+def mount_oauth(app: FastAPI, memory: Memory, settings: OAuth) -> None:
+    """Add the routes to a server, and let its authentication accept the tokens at /mcp."""
+    admission: Authenticator = app.state.admission
+    issuer = settings.issuer
+    metadata = ProtectedResourceMetadata.model_validate(
+        {
+            "resource": settings.resource,
+            "authorization_servers": [settings.base_url if issuer is None else issuer.url],
+            "scopes_supported": list(SCOPES) if issuer is None else [issuer.read_scope, issuer.write_scope],
+            "resource_name": "Phronesis",
+        }
+    )
+    for path in ("", MCP_PATH):
+        handle = request_response(ProtectedResourceMetadataHandler(metadata).handle)
+        app.router.routes.append(_route(f"/.well-known/oauth-protected-resource{path}", handle))
+    if issuer is not None:
+        from phronesis.interfaces.http.oauth_issuer import TokenReader  # noqa: PLC0415 - cryptography
+
+        admission.find_key = TokenReader(issuer, settings.resource, memory.admin.tenant).find_key
+        return
+    admin = memory.admin
+    provider = OAuthProvider(
+        settings,
+        OAuthGrants(
+            admin.components.database,
+            admin.tenant,
+            admin.components.clock,
+            access_life=timedelta(minutes=settings.access_minutes),
+            refresh_life=timedelta(days=settings.refresh_days),
+            max_clients=settings.max_clients,
+        ),
+    )
+    app.state.oauth = provider
+    app.state.sign_ins = RateLimit(settings.registrations_per_minute, settings.registrations_per_minute)
+    admission.find_key = provider.find_key
+    app.router.routes.extend(_server_routes(provider))
+
+
+_ENDPOINTS: Final = {"authorization": "authorize", "token": "token", "registration": "register", "revocation": "revoke"}
+
+
+def _server_routes(provider: OAuthProvider) -> list[Route]:
+    """Return the routes of the authorization server, at the paths that clients assume where they read no metadata."""
+    settings, clients = provider.settings, ClientAuthenticator(provider)
+    metadata = OAuthMetadata.model_validate(
+        {
+            "issuer": settings.base_url,
+            **{f"{name}_endpoint": f"{settings.base_url}/{path}" for name, path in _ENDPOINTS.items()},
+            "scopes_supported": list(SCOPES),
+            "response_types_supported": ["code"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "token_endpoint_auth_methods_supported": ["none"],
+            "revocation_endpoint_auth_methods_supported": ["none"],
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": True,
+        }
+    )
+    options = ClientRegistrationOptions(enabled=True, valid_scopes=list(SCOPES), default_scopes=list(SCOPES))
+    often = RateLimit(TOKENS_PER_MINUTE, TOKENS_PER_MINUTE)
+    seldom = RateLimit(settings.registrations_per_minute, settings.registrations_per_minute)
+
+    def limited(path: str, handle: Callable[[Request], Awaitable[Response]], limit: RateLimit) -> Route:
+        async def answer(request: Request) -> Response:
+            limit.take(address_of(request))
+            return await handle(request)
+
+        return _route(path, RequestBodyLimitMiddleware(request_response(answer), MAX_BODY), "POST")
+
+    read = request_response(MetadataHandler(metadata).handle)
+    return [
+        *(_route(f"/.well-known/{name}", read) for name in ("oauth-authorization-server", "openid-configuration")),
+        Route("/authorize", AuthorizationHandler(provider).handle, methods=["GET"]),
+        limited("/token", TokenHandler(provider, clients).handle, often),
+        limited("/revoke", partial(_revoke, provider), often),
+        limited("/register", RegistrationHandler(provider, options).handle, seldom),
+    ]
+
+
+async def _revoke(provider: OAuthProvider, request: Request) -> Response:
+    """Revoke the grant of a token (RFC 7009). The SDK's handler takes no public clients: it requires a secret."""
+    form = await request.form()
+    client = await provider.get_client(str(form.get("client_id", "")))
+    if client is None or "token" not in form:
+        wrong = "invalid_client" if client is None else "invalid_request"
+        return JSONResponse({"error": wrong}, 401 if client is None else 400)
+    token = str(form["token"])
+    held = await provider.load_access_token(token) or await provider.load_refresh_token(client, token)
+    if held is not None and held.client_id == client.client_id:
+        await provider.revoke_token(held)
+    return Response()
+
+
+def _route(path: str, app: ASGIApp, method: str = "GET") -> Route:
+    """Return a route that pages of any site may call: it uses no cookies."""
+    headers = ["MCP-Protocol-Version"]
+    anywhere = CORSMiddleware(app, allow_origins="*", allow_methods=[method], allow_headers=headers)
+    return Route(path, anywhere, methods=[method, "OPTIONS"])

@@ -11,7 +11,7 @@ import jwt
 from jwt import PyJWK, PyJWKClient
 
 from phronesis.config import check_tenant
-from phronesis.config.oauth import Issuer
+from phronesis.config.server import Issuer
 from phronesis.core.api_keys import ApiKey
 from phronesis.core.ids import derived_id
 from phronesis.core.text import check_id

@@ -267,10 +267,7 @@ class RecordExperience(Owner, Write):
     result: str | None = Field(None, description="What came of it.")
     reflection: str | None = Field(None, description="What to learn from it.")
     label: Literal["success", "failure", "unknown"] = "unknown"
-    source_type: Id = Field(
-        "run",
-        description="run (what an agent did), chat, log …; manual: a person wrote it.",
-    )
+    source_type: Id = Field("run", description="run (what an agent did), chat, log …; manual: a person wrote it.")
     observations: Any = Field(None, description="Measurements, outputs.")
     hints: dict[str, Any] | None = Field(None, description='{"artifacts": [names], "constraints": […]}')
     episode_id: Id | None = Field(None, description="Attempts towards one goal share it.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import ValidationError
 
-from phronesis.core.scope import make_scope
+from phronesis.core.ids import make_scope
 from phronesis.errors import InputError
 
 if TYPE_CHECKING:

@@ -131,11 +131,6 @@ def explanation(result: "Explanation") -> ResultText:
     return ResultText(str(line(result.item)), [Line("Sources:"), *map(_source, result.sources)], counted)
 
 
-def context_tail(context_id: str, token_count: int) -> str:
-    """Return the text that follows a context."""
-    return f"\n(context_id {context_id}, {token_count} tokens)"
-
-
 def render_ingested(result: "Ingested") -> ResultText:
     """Return the text of an ingestion of attempts."""
     if result.pending:

@@ -20,9 +20,8 @@ from starlette.applications import Starlette
 
 from phronesis import __version__
 from phronesis.errors import InputError
-from phronesis.interfaces.mcp.prompts import add_completion, add_prompts
 from phronesis.interfaces.mcp.request_context import Caller, Callers, DeferredMemory, Options, RequestTracker
-from phronesis.interfaces.mcp.resources import add_resources
+from phronesis.interfaces.mcp.resources import add_completion, add_prompts, add_resources
 from phronesis.interfaces.mcp.tool_calls import tool_of
 from phronesis.interfaces.mcp.tools import VERBS
 
@@ -209,7 +208,7 @@ def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPS
     reception = RequestTracker(memory if callable(memory) else _callers_of(memory, options), options)
     verbs = [VERBS[name] for name in options.offered()]
     if options.reference_tools:
-        from phronesis.interfaces.mcp.graph_tools import graph_verbs  # noqa: PLC0415 - seldom offered
+        from phronesis.interfaces.mcp.graph import graph_verbs  # noqa: PLC0415 - seldom offered
 
         verbs += graph_verbs(options)
     offered = [verb for verb in verbs if not (options.read_only and verb.writes)]

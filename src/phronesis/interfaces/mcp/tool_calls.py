@@ -1,6 +1,8 @@
-"""Run a tool: its schemas, the check of arguments, the call of a verb, the token budget of its result, errors."""
+"""Run a tool: its schemas, the check of arguments, the call of a verb, the budget, errors, the log of activity."""
 
+import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -12,12 +14,12 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 
 from phronesis.core.serialization import as_json
+from phronesis.core.timestamps import to_micros
 from phronesis.errors import PhronesisError
-from phronesis.interfaces.mcp.call_log import run_recorded
-from phronesis.interfaces.mcp.context_result import compose_within
 from phronesis.interfaces.mcp.request_context import Caller, Options, RequestTracker
-from phronesis.interfaces.mcp.result_budget import Count, ResultText, record_within
+from phronesis.interfaces.mcp.result_budget import Count, ResultText, compose_within, record_within
 from phronesis.interfaces.mcp.result_text import ROLLBACK
+from phronesis.uuid7 import new_id
 
 # Errors as a caller of a tool or resource sees them: code, field and remedy, never a traceback.
 
@@ -25,17 +27,6 @@ META: Final = "phronesis/error"
 """Member of ``_meta`` with ``{code, message, field, details}``: an error has no structured content, since that would
 have to follow the tool's output schema.
 """
-
-
-def error_result(error: PhronesisError) -> CallToolResult:
-    """Return the result for one of our errors."""
-    return _refusal(error.to_dict())
-
-
-def not_allowed(role: str) -> CallToolResult:
-    """Return the result for a caller without the required role."""
-    message = f"this needs the role {role}, which you do not have; ask the operator of this memory for it"
-    return _refusal({"code": "access.role", "message": message, "field": None, "details": {"role": role}})
 
 
 def wrong_arguments(error: ValidationError, arguments: Mapping[str, Any]) -> CallToolResult:
@@ -200,15 +191,6 @@ class Verb:
         """Return whether the result is returned unchanged, under the schema of its type: the reference server's."""
         return not isinstance(self.gives, Mapping)
 
-    def hints(self) -> ToolAnnotations:
-        """Return the annotations: a memory is a closed world."""
-        return ToolAnnotations(
-            read_only_hint=not self.writes,
-            destructive_hint=self.destructive,
-            idempotent_hint=self.idempotent,
-            open_world_hint=False,
-        )
-
 
 class LenientJson(FuncMetadata):
     """Parses an argument sent as JSON within a string, as some clients do, but only where the schema requires it.
@@ -241,14 +223,19 @@ def tool_of(verb: Verb, reception: RequestTracker) -> VerbTool:
     """Return the tool of a verb, with an output schema if it returns a record."""
     records = verb.whole or reception.options.records
     return VerbTool(
-        fn=partial(run_recorded, _run_verb, verb, reception),
+        fn=partial(_run_recorded, verb, reception),
         name=verb.name,
         title=verb.title,
         description=verb.description,
         parameters=input_schema(verb.takes, whole=records),
         context_kwarg=None,
         is_async=False,
-        annotations=verb.hints(),
+        annotations=ToolAnnotations(
+            read_only_hint=not verb.writes,
+            destructive_hint=verb.destructive,
+            idempotent_hint=verb.idempotent,
+            open_world_hint=False,  # a memory is a closed world
+        ),
         fn_metadata=LenientJson(arg_model=verb.takes, output_schema=output_schema(verb.gives) if records else None),
     )
 
@@ -257,18 +244,17 @@ def _run_verb(verb: Verb, reception: RequestTracker, **arguments: Any) -> CallTo
     try:
         caller = reception.caller()
         if verb.writes and not caller.may("write"):
-            return not_allowed("write")
+            message = "this needs the role write, which you do not have; ask the operator of this memory for it"
+            refused = {"code": "access.role", "message": message, "field": None, "details": {"role": "write"}}
+            return _refusal(refused)
         given = _plain_arguments(arguments, reception.options.defaults(arguments, caller.user_id, writes=verb.writes))
         if verb.whole:
-            return _whole_result(verb, verb.call(caller, given))
+            result = verb.call(caller, given)
+            text = TextContent(text=str(verb.say(result)))
+            return CallToolResult(content=[text], structured_content=dict(as_json(result)))
         return _fitted_result(verb, caller, given, reception.options)
     except PhronesisError as error:
-        return error_result(error)
-
-
-def _whole_result(verb: Verb, result: Any) -> CallToolResult:
-    """Return a result unchanged, as text and record."""
-    return CallToolResult(content=[TextContent(text=str(verb.say(result)))], structured_content=dict(as_json(result)))
+        return _refusal(error.to_dict())
 
 
 def _fitted_result(verb: Verb, caller: Caller, given: dict[str, Any], options: Options) -> CallToolResult:
@@ -328,3 +314,68 @@ def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(exclude_unset=True, by_alias=True)
     return [_plain(one) for one in value] if isinstance(value, list) else value
+
+
+# The log of activity (``store/activity_log``): every call, and what searches showed.
+
+SEARCH: Final = "search_memories"
+"""The tool whose result is recorded as a context."""
+
+
+def _run_recorded(verb: Verb, reception: RequestTracker, **arguments: Any) -> CallToolResult:
+    """Run a tool and record its call; a search with the items that its result shows."""
+    found: list[tuple[dict[str, Any], Any]] = []
+
+    def call(caller: Caller, given: dict[str, Any]) -> Any:
+        found.append((given, verb.call(caller, given)))
+        return found[-1][1]
+
+    started = time.perf_counter()
+    result = _run_verb(replace(verb, call=call), reception, **arguments)
+    milliseconds = round((time.perf_counter() - started) * 1000, 1)
+    with suppress(PhronesisError):  # of a caller without a valid key; the log of HTTP requests has it
+        from phronesis.store.activity_log import RequestRow, user_number  # noqa: PLC0415 - the store is open by now
+
+        caller, user = reception.caller(), arguments.get("user_id")
+        user = (reception.options.user_id if user is None else user) or caller.user_id
+        components = caller.memory.admin.components
+        text = "".join(part.text for part in result.content if isinstance(part, TextContent))
+        row = RequestRow(
+            request_id=new_id(),
+            at=to_micros(components.clock()),
+            interface="mcp",
+            route=verb.name,
+            status=text.partition(":")[0] if result.is_error else "ok",
+            failed=bool(result.is_error),
+            milliseconds=milliseconds,
+            key_id=caller.key_id,
+            owner=None if user is None else user_number(user),
+        )
+        components.activity.note_request(caller.memory.admin.tenant, row)
+        if verb.name == SEARCH and found:
+            budget = arguments.get("token_budget") or verb.budget
+            _record_search(caller, *found[-1], text, budget=budget, milliseconds=milliseconds)
+    return result
+
+
+def _record_search(
+    caller: Caller, given: dict[str, Any], found: Any, text: str, *, budget: int, milliseconds: float
+) -> None:
+    from phronesis.core.ids import make_scope  # noqa: PLC0415 - as above
+    from phronesis.memory.activity import context_row  # noqa: PLC0415 - as above
+
+    components = caller.memory.admin.components
+    shown = [one.item.id for one in found if one.item.id in text]  # what the budget left out was not shown
+    row = context_row(
+        "search",
+        make_scope(**{name: given.get(name) for name in ("user_id", "namespace", "agent_id")}),
+        {"evidence": shown} if shown else {},
+        session_id=given.get("session_id"),
+        context_id=new_id(),
+        at=to_micros(components.clock()),
+        token_count=components.count_tokens(text),
+        token_budget=budget,
+        milliseconds=milliseconds,
+        abstained=found.abstained,
+    )
+    components.activity.note_context(caller.memory.admin.tenant, row)

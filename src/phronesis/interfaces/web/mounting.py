@@ -1,36 +1,41 @@
-"""Mount the web pages and their static files in a server."""
+"""Mount the web pages, those of engines too, and their static files in a server."""
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI, Response
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
-from phronesis.engine.plugin import merge_parts
+from phronesis.engine.plugin import Page, merge_parts
 from phronesis.interfaces.authentication import Authenticator
 from phronesis.interfaces.web.pages import (
     activity,
     conversations,
-    engines,
     entities,
     experience,
     item_edits,
-    item_export,
-    keys,
     login,
     memories,
-    new_memory,
     people,
-    quarantine,
     resources,
     runs,
     sessions,
     status,
-    suggestions,
+    traits,
 )
-from phronesis.interfaces.web.routing import error_page
-from phronesis.interfaces.web.session import VisitorFactory
-from phronesis.wiring.engines import find_engines
+from phronesis.interfaces.web.rendering import error_page, make_router, page
+from phronesis.interfaces.web.session import Visiting, VisitorFactory
+from phronesis.wiring import find_engines
+
+ROUTERS = tuple(
+    module.router
+    for module in (
+        *(login, status, item_edits, memories, sessions, conversations, people, traits),
+        *(entities, experience, runs, resources, activity),
+    )
+)
+"""Routers in the order in which a path is looked up: /memories/new before the page of an item."""
 
 
 def mount(app: FastAPI, admission: Authenticator) -> None:
@@ -38,15 +43,22 @@ def mount(app: FastAPI, admission: Authenticator) -> None:
     app.state.reception = VisitorFactory(admission)
     app.state.problem_page = error_page
     app.mount("/static", VersionedStaticFiles(packages=[("phronesis.interfaces.web", "static")]), name="static")
-    lists = (new_memory, item_export, item_edits, memories, quarantine, suggestions)
-    own = (login, status, keys, *lists)
-    pages = (*own, sessions, conversations, people, entities, experience, runs, resources, activity)
-    for page in pages:
-        app.include_router(page.router, include_in_schema=False)
-    paths = {route.path: None for page in pages for route in page.router.routes if isinstance(route, APIRoute)}
-    found = find_engines()
-    merge_parts([("phronesis", paths), *((one.name, {page.path: None for page in one.pages}) for one in found)])
-    app.include_router(engines.make_engine_router(found.pages), include_in_schema=False)
+    paths = {route.path: None for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)}
+    engines = find_engines()
+    merge_parts([("phronesis", paths), *((one.name, {page.path: None for page in one.pages}) for one in engines)])
+    of_engines = make_router()
+    for one in engines.pages:
+        of_engines.add_api_route(one.path, _engine_page(one))
+    for router in (*ROUTERS, of_engines):
+        app.include_router(router, include_in_schema=False)
+
+
+def _engine_page(one: Page) -> Callable[..., Response]:
+    def show(visitor: Visiting) -> Response:
+        content = one.render(visitor.memory, visitor.looking.scope, dict(visitor.request.query_params))
+        return page(visitor, "engine_page.html", title=one.title, content=content)
+
+    return show
 
 
 class VersionedStaticFiles(StaticFiles):

@@ -1,4 +1,4 @@
-"""The visitor of a page: key, role, language, theme, the scope being viewed, and the token of forms.
+"""The visitor of a page: key, role, language, theme, viewed scope, the token of forms, and the notice of an action.
 
 A form is accepted only with the token given to the page (double submit cookie), and all cookies are
 ``SameSite=Strict``: another site can neither read the token nor send the cookie.
@@ -6,18 +6,68 @@ A form is accepted only with the token given to the page (double submit cookie),
 
 import hmac
 import secrets
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, Final, Self
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Form, Request, Response
 
 from phronesis.core.api_keys import Role
+from phronesis.core.ids import is_id
 from phronesis.errors import Forbidden, PhronesisError, Unauthenticated
 from phronesis.interfaces.authentication import Authenticator, Caller
 from phronesis.interfaces.http.dependencies import address_of
-from phronesis.interfaces.web.words import Words, preferred_language, words_of
 from phronesis.memory import Memory
+
+LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "zh": "中文"}
+"""Languages of the pages, each with its own name."""
+
+DEFAULT: Final = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Texts of one language: ``words("nav.home")``, with values for the placeholders of a text."""
+
+    language: str
+    table: Mapping[str, str]
+
+    def __call__(self, name: str, /, **values: Any) -> str:
+        """Return the text of a name; KeyError if there is none, since a page without text is a bug."""
+        return self.table[name].format(**values) if values else self.table[name]
+
+    def of(self, group: str, name: object) -> str:
+        """Return the text for a value of a group, such as a kind; the value itself if the group does not have it."""
+        return self.table.get(f"{group}.{name}", str(name))
+
+
+@cache
+def words_of(language: str) -> Words:
+    """Return the texts of a language, or English."""
+    known = language if language in LANGUAGES else DEFAULT
+    text = files("phronesis.interfaces.web").joinpath("words", f"{known}.toml").read_text("utf-8")
+    return Words(known, _flat(tomllib.loads(text)))
+
+
+def preferred_language(accepted: str) -> str:
+    """Return the first available language of an ``Accept-Language`` header, or English."""
+    for part in accepted.split(","):
+        language = part.partition(";")[0].strip().lower().partition("-")[0]
+        if language in LANGUAGES:
+            return language
+    return DEFAULT
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    out: dict[str, str] = {}
+    for name, value in table.items():
+        out |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+    return out
+
 
 SESSION: Final = "phronesis_session"
 FORM_TOKEN: Final = "phronesis_form"  # noqa: S105 - a cookie's name
@@ -192,6 +242,22 @@ def visitor_of(request: Request) -> Visitor:
 Visiting = Annotated[Visitor, Depends(visitor_of)]
 """Type of a page's first argument."""
 
+FormText = Annotated[str, Form()]
+
+
+def _sender_of(role: Role) -> Any:
+    def check(visitor: Visiting, token: FormText) -> Visitor:
+        visitor.check(token, role)
+        return visitor
+
+    return Depends(check)
+
+
+Sending = Annotated[Visitor, _sender_of(Role.READ)]
+Writing = Annotated[Visitor, _sender_of(Role.WRITE)]
+Administering = Annotated[Visitor, _sender_of(Role.ADMIN)]
+"""Types of the first argument of what takes a form: its token is checked, and the key's role."""
+
 
 def is_same_site(request: Request) -> bool:
     """Return whether a form was sent by a page of this server, by headers that only the browser sets."""
@@ -222,3 +288,52 @@ def _view_scope(request: Request, caller: Caller) -> ViewScope:
     user = user or caller.user_id
     across = "tenant" if user is None and namespace is None and caller.role >= Role.ADMIN else None
     return ViewScope(user, namespace, across)
+
+
+NOTICE: Final = "phronesis_notice"
+MAX_UNDONE: Final = 80
+"""Maximum entries that one notice undoes: a cookie has 4,096 bytes."""
+
+SECONDS: Final = 60
+"""Time for which a browser keeps a notice that no page has shown."""
+
+_PARTS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """The result of an action: its text is ``done.<action>``. ``entries``, newest first, are those that undo it."""
+
+    action: str
+    entries: tuple[str, ...] = ()
+    count: int = 1
+    failed: int = 0
+
+    def __str__(self) -> str:
+        entries = self.entries if len(self.entries) <= MAX_UNDONE else ()
+        return f"{self.action}.{self.count}.{self.failed}.{'_'.join(entries)}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Return the notice of a cookie; None for any other text."""
+        parts = text.split(".")
+        if len(parts) != _PARTS or not (parts[1].isdecimal() and parts[2].isdecimal()):
+            return None
+        entries = tuple(one for one in parts[3].split("_") if is_id(one))
+        return cls(parts[0], entries[:MAX_UNDONE], int(parts[1]), int(parts[2]))
+
+
+def take_notice(request: Request, response: Response) -> None:
+    """Forget the notice of a request, since its page shows it."""
+    if NOTICE in request.cookies:
+        response.delete_cookie(NOTICE, path="/")
+
+
+def notice_of(request: Request) -> Notice | None:
+    """Return the notice that the next page shows."""
+    return Notice.parse(request.cookies.get(NOTICE, ""))
+
+
+def leave_notice(response: Response, notice: Notice, *, secure: bool) -> None:
+    """Keep a notice for the page to which a response leads."""
+    set_cookie(response, NOTICE, str(notice), secure=secure, age=SECONDS)

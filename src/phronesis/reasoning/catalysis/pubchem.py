@@ -165,12 +165,7 @@ class PubChem:
     """A client of one PUG REST server. Thread-safe; it connects on first use and must be closed."""
 
     def __init__(
-        self,
-        base_url: str,
-        *,
-        pace: Pace | None = None,
-        patience: float = PATIENCE_SECONDS,
-        wait: float | None = None,
+        self, base_url: str, *, pace: Pace | None = None, patience: float = PATIENCE_SECONDS, wait: float | None = None
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self._pace = pace or pace_of(self.base_url)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
-from phronesis.core.scope import LaneName
+from phronesis.core.ids import LaneName
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.engine.background import Background
 from phronesis.errors import MissingExtra, StorageError

@@ -23,6 +23,9 @@ from phronesis.errors import InputError, Violation
 REASONING: Final = "reasoning"
 """Kind of an item that holds claims."""
 
+CLAIM: Final = "claim"
+"""Prefix of the part of a claim's search document: ``claim:<claim_id>``."""
+
 HEADER: Final = "RBMEM_CLAIMS_V1"
 """First line of every block."""
 

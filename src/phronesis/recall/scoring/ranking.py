@@ -12,18 +12,21 @@ from typing import Final
 
 import numpy as np
 
-from phronesis.recall.scoring.lane_arrays import Floats, Mask, Rows, best_of
-from phronesis.recall.scoring.packed_features import (
+from phronesis.recall.scoring.lane_arrays import (
     ASKS,
     BONUSES,
+    BOOSTS,
+    IMPORTANCES,
     NAMES_TIME,
     NO_IMPORTANCE,
     SAID,
     SHARES_PHOTO,
+    Floats,
+    Mask,
+    Rows,
+    best_of,
     bonus_shares,
-    importance_bonus,
     recency,
-    trait_boost,
 )
 from phronesis.recall.scoring.signals import Question, Signals, date_fit
 from phronesis.recall.scoring.weights import COARSE_DENSE, Formula
@@ -339,7 +342,7 @@ def _bonuses(signals: Signals, places: Rows) -> dict[str, Floats]:
     importance = known.importance[places]
     learned = (importance > NO_IMPORTANCE) & (known.flags[places] & SAID == 0)
     recent = recency(known.days[places], signals.question.asked_on, learned=learned)
-    return dict(zip(BONUSES, (recent, importance_bonus(importance), trait_boost(known.stages[places])), strict=True))
+    return dict(zip(BONUSES, (recent, IMPORTANCES[importance], BOOSTS[known.stages[places]]), strict=True))
 
 
 def _sum(shares: Mapping[str, Floats], size: int) -> Floats:

@@ -1,4 +1,4 @@
-"""Names of the features, ranking weights and score scales, diversity, abstention, and limits on a result list.
+"""Names of the features, ranking weights and score scales, relevance, diversity, abstention, and limits on a list.
 
 Refit the weights with ``phronesis bench refit``.
 """
@@ -13,31 +13,59 @@ from phronesis.core.results import Evidence
 from phronesis.core.serialization import Record
 from phronesis.errors import InputError
 
-FEATURE_NAMES: Final = (
-    "words",
-    "window",
-    "pair",
-    "previous",
-    "second_previous",
-    "following",
-    "coverage",
-    "coverage_next",
-    "coverage_third_next",
-    "dense",
-    "dense_next",
-    "speaker",
-    "mention",
-    "key",
-    "date",
-    "date_covered",
-    "date_in_text",
-    "when_time",
-    "length",
-    "asks",
-    "previous_asks",
-    "photo",
-    "stated",
+FEATURE_NAMES: Final = tuple(
+    """
+    words window pair previous second_previous following coverage coverage_next coverage_third_next dense dense_next
+    speaker mention key date date_covered date_in_text when_time length asks previous_asks photo stated
+    """.split()
 )
+
+
+# Fusion: relevance on one scale, and limits on a list of several sources.
+
+COVERED: Final = "covered"
+OUTLYING: Final = "outlying"
+TIMED: Final = "timed"
+MENTIONED: Final = "mentioned"
+SIGNALS: Final = (COVERED, OUTLYING, TIMED, MENTIONED)
+"""Members of ``why`` from which relevance is computed; they are not parts of the score."""
+
+USUAL: Final = 1.0
+CERTAIN: Final = 5.0
+"""Standard deviations of a cosine that count as certain.
+
+A sixth of any scope lies above one. Among a hundred thousand normally distributed numbers the largest is expected near
+4.4, so five is hardly ever chance.
+"""
+
+BY_TIME: Final = 0.5
+BY_NAME: Final = 0.3
+"""Maximum relevance from a matching time and name alone.
+
+About half of what was said on a day, and most of what mentions a person, is not what is meant.
+"""
+
+
+def support(why: Mapping[str, float]) -> float:
+    """Return the combined support of one result's signals, from 0 to 1; missing signals count as 0."""
+    meaning = (why.get(OUTLYING, 0.0) - USUAL) / (CERTAIN - USUAL)
+    reasons = ((1.0, why.get(COVERED)), (1.0, meaning), (BY_TIME, why.get(TIMED)), (BY_NAME, why.get(MENTIONED)))
+    doubt = 1.0
+    for weight, value in reasons:
+        doubt *= 1.0 - weight * min(1.0, max(0.0, value or 0.0))
+    return 1.0 - doubt
+
+
+def isotonic_decrease(values: Sequence[float]) -> list[float]:
+    """Return the non-increasing sequence nearest to ``values`` by least squares."""
+    pools: list[tuple[float, int]] = []
+    for value in values:
+        total, count = value, 1
+        while pools and pools[-1][0] * count < total * pools[-1][1]:
+            before = pools.pop()
+            total, count = total + before[0], count + before[1]
+        pools.append((total, count))
+    return [total / count for total, count in pools for _ in range(count)]
 
 
 PER_DOCUMENT: Final = 3
@@ -184,7 +212,7 @@ FOUND: Final = (
     " L2 2 around those on the same six, and the dev questions of labelled/chats_long_turns.json and"
     " chats_chinese.json, sets weighing alike"
 )
-"""The source of the weights of A12 and B12; docs/decisions/05-ranking.md has both stages and their figures."""
+"""The source of the weights of A12 and B12; docs/decisions/05-ranking.md says how they were chosen."""
 
 KEY: Final = 4.0
 """Weight of an item under the key that a question asks for: as much as full coverage and the speaker in A12.
@@ -309,7 +337,7 @@ SECTIONS: Final = Formula(
     coarse=1.75 / 0.6,
     weak=6.0,
 )
-"""Sections of documents, with any encoder; docs/decisions/20-resources.md has the figures.
+"""Sections of documents, with any encoder; docs/decisions/18-resources.md has the figures.
 
 A section names its topic where a turn of conversation says "it", so its vector is more informative. It has no speaker,
 its day is the day it was stored, and its neighbours are about other topics. The cosine has the same weight relative to

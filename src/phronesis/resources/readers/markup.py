@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from phronesis.core.documents import ReadDocument
+from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError
-from phronesis.resources.laws.outline import (
+from phronesis.resources.laws import (
     MAX_TITLE,
     Heading,
     first_headings,

@@ -15,9 +15,9 @@ from io import BytesIO
 from typing import Any, Final
 from xml.parsers.expat import ExpatError
 
-from phronesis.core.documents import ReadDocument
+from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError, MissingExtra
-from phronesis.resources.laws.outline import Heading, first_headings, plain_title, sections_of
+from phronesis.resources.laws import Heading, first_headings, plain_title, sections_of
 from phronesis.resources.readers.markup import first_title, markdown_headings, without_escapes
 from phronesis.resources.readers.port import MAX_CHARACTERS, PPTX, REMEDY, RawDocument, data_of, stem
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.documents import ReadDocument
+from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError, MissingExtra
-from phronesis.resources.laws.outline import Heading, plain_title, sections_of, told_title
+from phronesis.resources.laws import Heading, plain_title, sections_of, told_title
 from phronesis.resources.readers.plain_text import numbered_headings
 from phronesis.resources.readers.port import MAX_CHARACTERS, REMEDY, RawDocument, data_of, stem
 

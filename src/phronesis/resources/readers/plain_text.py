@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from phronesis.core.calendar_spans import parse_number
-from phronesis.core.documents import ReadDocument
-from phronesis.resources.laws.outline import MAX_TITLE, Heading, first_headings, has_words, plain_title, sections_of
+from phronesis.core.entries import ReadDocument
+from phronesis.resources.laws import MAX_TITLE, Heading, first_headings, has_words, plain_title, sections_of
 from phronesis.resources.readers.markup import first_title, markdown_headings
 from phronesis.resources.readers.port import RawDocument, stem, text_of
 

@@ -12,9 +12,9 @@ from io import BytesIO
 from pathlib import PurePosixPath
 from typing import Final, Protocol, cast
 
-from phronesis.core.documents import ReadDocument
+from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError
-from phronesis.resources.laws.outline import has_words, plain_title
+from phronesis.resources.laws import has_words, plain_title
 from phronesis.resources.readers.decoding import decoded
 
 # The port of a reader: a raw document in, its text and sections out.

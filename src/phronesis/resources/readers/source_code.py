@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
-from phronesis.core.documents import ReadDocument
-from phronesis.resources.laws.outline import Heading, first_headings, plain_title, sections_of
+from phronesis.core.entries import ReadDocument
+from phronesis.resources.laws import Heading, first_headings, plain_title, sections_of
 from phronesis.resources.readers.port import RawDocument, stem, text_of
 
 _MODIFIERS: Final = (

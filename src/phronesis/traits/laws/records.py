@@ -1,6 +1,6 @@
 """Records of traits and reflections: the public ones, the input of a reflection, and the operations it may propose."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from operator import attrgetter
@@ -324,6 +324,16 @@ class ProposedOperations:
     reinforcements: Sequence[Reinforcement] = ()
     contradictions: Sequence[TraitContradiction] = ()
     upgrades: Sequence[Upgrade] = ()
+
+
+OPERATIONS: Final[Mapping[str, Callable[..., Any]]] = {
+    "new_trends": NewTrend,
+    "new_behaviors": NewBehavior,
+    "reinforcements": Reinforcement,
+    "contradictions": TraitContradiction,
+    "upgrades": Upgrade,
+}
+"""The lists of `ProposedOperations`, and of what."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

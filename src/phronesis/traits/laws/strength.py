@@ -217,8 +217,7 @@ def fold_strength(item: Item, evidence: Sequence[EvidenceRow]) -> Strength:
     settled = _moment(item.data.get("settled"), SETTLED)
     first = begun.get("confidence", FIRST_CONFIDENCE)
     strength = Strength(
-        stored=None if window is not None else _stored(item, first, item.recorded_at),
-        cap=begun.get("cap", "candidate"),
+        stored=None if window is not None else _stored(item, first, item.recorded_at), cap=begun.get("cap", "candidate")
     )
     for finding in _findings(item, evidence):
         if finding.polarity == "support":

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from phronesis.conversation.extraction.extractor import MessageExtractor
 from phronesis.conversation.extraction.memory_types import load_memory_types, parse_memory_types
-from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.core.values import NORMALISERS
 from phronesis.errors import PhronesisError
 from phronesis.log.inputs import STATED_KINDS

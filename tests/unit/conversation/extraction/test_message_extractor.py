@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.conversation.extraction.extraction_rules import STARTER_VERSION
+from phronesis.conversation.extraction.extractor import MessageExtractor
 from phronesis.conversation.extraction.gate import MAX_REFUSALS, Gate
-from phronesis.conversation.extraction.message_extractor import MessageExtractor
 from phronesis.core.proposals import Proposal, Refusal
 
 AT = datetime(2026, 3, 10, 9, tzinfo=UTC)

@@ -8,9 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.experience.laws import clustering, neighbour_graph
-from phronesis.experience.laws.clustering import Grouper, MembershipThresholds, PairConstraints
-from phronesis.experience.laws.feedback_weights import ImpliedPairs, link_events, resolve_pairs, separate_parts
-from phronesis.experience.laws.neighbour_graph import KEPT, NOBODY, Neighbours, average_link
+from phronesis.experience.laws.clustering import Grouper, MembershipThresholds
+from phronesis.experience.laws.neighbour_graph import (
+    KEPT,
+    NOBODY,
+    ImpliedPairs,
+    Neighbours,
+    PairConstraints,
+    average_link,
+    link_events,
+    resolve_pairs,
+    separate_parts,
+)
 from unit.experience.laws.metrics import Given, crowds, drawn, rows
 
 BELONGING = MembershipThresholds(shared=2.0, threshold=4.0, alone=6.0)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.experience.laws.event_draft import LABELS
-from phronesis.experience.sources.outcome_words import said_outcome
+from phronesis.experience.laws.outcome_labels import said_outcome
 
 
 @given(st.text())

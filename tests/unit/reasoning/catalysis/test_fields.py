@@ -3,7 +3,7 @@
 import pytest
 
 from phronesis.reasoning.laws.records import Feedback, Run
-from phronesis.reasoning.opening import find_builder
+from phronesis.reasoning.learn_candidates import find_builder
 
 CATALYST = Run(run_id="r", output={"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "small_molecule_modifier": "urea"})
 OTHER = Run(run_id="r", output={"model": "tree", "depth": 4})

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.reasoning.claim_gate import gate
-from phronesis.reasoning.claim_repair import repair
 from phronesis.reasoning.laws.block_format import parse, render
 from phronesis.reasoning.laws.records import ReasoningBlock
+from phronesis.reasoning.proposal_filter import repair
 from unit.core.blocks import BLOCKS, block, member
 
 HEAD = "RBMEM_CLAIMS_V1\nTOPIC=Cu\n"

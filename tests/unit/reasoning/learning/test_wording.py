@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock
-from phronesis.reasoning.learn_prompt import RewriteAnswer
-from phronesis.reasoning.proposal_filter import rewritten_block
+from phronesis.reasoning.learn_prompt import RewriteAnswer, rewritten_block
 
 
 def claim(claim_id: str, inference: str, **more: Any) -> Claim:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from growth import assert_cut_off, repeated
 from labelled_texts import LABELLED_TEXTS
 from phronesis.core.values import KEYS
-from phronesis.recall.question_signals import MAX_CLAUSE, MAX_READ, key_asked
+from phronesis.recall.word_lists import MAX_CLAUSE, MAX_READ, key_asked
 
 LABELLED = LABELLED_TEXTS / "asked_keys.jsonl"
 

@@ -10,7 +10,7 @@ from fake_models import ScriptedModel, asker
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import MAX_QUERIES, RetrievalPlan, SubQuery
 from phronesis.errors import ModelUnavailable
-from phronesis.recall.planning.planner import Planner, PlanRequest, ProposedPlan
+from phronesis.recall.planner import Planner, PlanRequest, ProposedPlan
 
 NOW = datetime(2026, 5, 12, 9, tzinfo=UTC)
 GOOD: dict[str, Any] = {

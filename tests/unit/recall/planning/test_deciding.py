@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from phronesis.recall.planning.intent import decide, read_message
-from phronesis.recall.planning.time_range import window_of
+from phronesis.recall.intent import decide, read_message
+from phronesis.recall.plan_queries import window_of
 
 NOW = datetime(2025, 11, 20, 15, tzinfo=UTC)
 """A Thursday."""

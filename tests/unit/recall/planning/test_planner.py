@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
 from phronesis.core.retrieval_plan import MAX_QUERIES, RetrievalPlan, SubQuery
-from phronesis.recall.planning.intent import MAX_READ
-from phronesis.recall.planning.planner import Planner, PlanRequest
-from phronesis.recall.planning.wordings import entities_in
+from phronesis.recall.intent import MAX_READ
+from phronesis.recall.plan_queries import entities_in
+from phronesis.recall.planner import Planner, PlanRequest
 
 NOW = datetime(2026, 5, 12, 9, tzinfo=UTC)
 PLANNER = Planner(lambda: NOW)

@@ -9,7 +9,7 @@ from typing import Any
 import pypdf
 import pytest
 
-from phronesis.core.documents import ReadDocument
+from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError
 from phronesis.resources.readers import office, pdf
 from phronesis.resources.readers.port import RawDocument, read_document

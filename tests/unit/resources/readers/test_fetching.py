@@ -3,17 +3,15 @@
 import gzip
 import time
 import zlib
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 
 from model_server import Behaviour, ModelServer, Reply, redirect
 from phronesis.errors import FetchFailed, FetchRefused
-from phronesis.resources.fetcher import FetchResult, FetchRules, WebFetcher, is_open
+from phronesis.resources.fetcher import FetchRules, fetch, is_open
+from phronesis.resources.readers.port import RawDocument
 
-NOW = datetime(2026, 5, 1, tzinfo=UTC)
 PUBLIC = "93.184.215.14"
 
 
@@ -23,10 +21,6 @@ def page(body: bytes = b"# words", *, kind: str = "text/markdown", **headers: st
     )
 
 
-def fetcher(resolve: Callable[[str, int], Sequence[str]] | None = None, *, cancelled: bool = False) -> WebFetcher:
-    return WebFetcher(clock=lambda: NOW, monotonic=time.monotonic, resolve=resolve, cancelled=lambda: cancelled)
-
-
 def rules(server: ModelServer, **more: object) -> FetchRules:
     """Give rules that open the test's server, and nothing else that is not public."""
     port = int(server.base_url.split(":")[2].partition("/")[0])
@@ -34,22 +28,17 @@ def rules(server: ModelServer, **more: object) -> FetchRules:
     return replace(given, **more)  # type: ignore[arg-type]
 
 
-def fetched(*behaviours: Behaviour, **more: object) -> FetchResult:
+def fetched(*behaviours: Behaviour, **more: object) -> RawDocument:
     with ModelServer(*behaviours) as server:
-        return fetcher().fetch(f"{server.base_url}/guide.md?a=1#top", rules(server, **more))
+        return fetch(f"{server.base_url}/guide.md?a=1#top", rules(server, **more))
 
 
 def test_a_document_is_fetched() -> None:
     with ModelServer(page("# 手册".encode("gbk"), kind='Text/HTML; x=1; charset="gbk"')) as server:
-        found = fetcher().fetch(f" {server.base_url}/guide.md?a=1#top", rules(server, user_agent="tests/1 ü"))
+        found = fetch(f" {server.base_url}/guide.md?a=1#top", rules(server, user_agent="tests/1 ü"))
         (asked,) = server.requests
-    assert found == FetchResult(
-        url=f"{server.base_url}/guide.md?a=1",
-        status=200,
-        media_type="text/html",
-        charset="gbk",
-        data="# 手册".encode("gbk"),
-        fetched_at=NOW,
+    assert found == RawDocument(
+        name=f"{server.base_url}/guide.md?a=1", media_type="text/html; charset=gbk", data="# 手册".encode("gbk")
     )
     assert (asked.method, asked.path) == ("GET", "/v1/guide.md?a=1")
     assert asked.headers["user-agent"] == "tests/1 ?"
@@ -59,7 +48,7 @@ def test_a_document_is_fetched() -> None:
 
 def test_redirects_are_followed_to_the_end() -> None:
     found = fetched(redirect("/other"), redirect("third?x"), page())
-    assert found.url.endswith("/third?x")
+    assert found.name.endswith("/third?x")
     with pytest.raises(FetchRefused) as refused:
         fetched(redirect("/again"), max_redirects=2)
     assert refused.value.rule == "max_redirects"
@@ -85,7 +74,7 @@ def test_where_a_redirect_leads_is_judged_as_the_first_address() -> None:
             port = server.base_url.split(":")[2].partition("/")[0]
             server.answers(redirect(location.format(port=port)), page())
             with pytest.raises(FetchRefused) as refused:
-                fetcher().fetch(server.base_url, rules(server, deny_hosts=["Example."]))
+                fetch(server.base_url, rules(server, deny_hosts=["Example."]))
             assert refused.value.rule == rule, location
             assert "secret" not in str(refused.value), location
             assert len(server.requests) == 1, location
@@ -97,7 +86,7 @@ def test_private_addresses_are_refused_before_anything_is_sent() -> None:
         port = closed.ports[0]
         for host in ("127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "10.0.0.1"):
             with pytest.raises(FetchRefused) as refused:
-                fetcher().fetch(f"http://{host}:{port}/", closed)
+                fetch(f"http://{host}:{port}/", closed)
             assert refused.value.rule == "allow_private"
         assert server.requests == []
 
@@ -113,26 +102,26 @@ def test_a_name_is_resolved_once_and_the_judged_address_connected_to() -> None:
     with ModelServer(page()) as server:
         closed = rules(server, allow_private=False, seconds=0.3)
         with pytest.raises(FetchFailed) as failed:  # the public address does not answer here; the private one would
-            fetcher(rebinding).fetch(f"http://rebinding.example:{closed.ports[0]}/", closed)
+            fetch(f"http://rebinding.example:{closed.ports[0]}/", closed, rebinding)
         assert not isinstance(failed.value, FetchRefused)
         assert asked == [("rebinding.example", closed.ports[0])]
         with pytest.raises(FetchRefused):
-            fetcher(rebinding).fetch(f"http://rebinding.example:{closed.ports[0]}/", closed)
+            fetch(f"http://rebinding.example:{closed.ports[0]}/", closed, rebinding)
         assert server.requests == []
 
 
 def test_one_private_address_among_public_ones_refuses_the_name() -> None:
     with pytest.raises(FetchRefused) as refused:
-        fetcher(lambda _host, _port: [PUBLIC, "192.168.1.1"]).fetch("http://mixed.example/", FetchRules())
+        fetch("http://mixed.example/", FetchRules(), lambda *_: [PUBLIC, "192.168.1.1"])
     assert refused.value.details == {"rule": "allow_private", "host": "mixed.example"}
 
 
 def test_the_other_end_of_a_connection_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phronesis.resources.http_exchange.allowed_addresses", lambda *_: ["127.0.0.1"])
+    monkeypatch.setattr("phronesis.resources.fetcher.allowed_addresses", lambda *_: ["127.0.0.1"])
     with ModelServer(page()) as server:
         closed = rules(server, allow_private=False)
         with pytest.raises(FetchRefused, match="led to an address"):
-            fetcher().fetch(f"http://tricky.example:{closed.ports[0]}/", closed)
+            fetch(f"http://tricky.example:{closed.ports[0]}/", closed)
         assert server.requests == []
 
 
@@ -150,7 +139,7 @@ def test_addresses_that_are_refused() -> None:
     ]
     for url, rule in cases:
         with pytest.raises(FetchRefused) as refused:
-            fetcher(lambda *_: []).fetch(url, FetchRules(allow_hosts=["example.org"], deny_hosts=["*.bad.example.org"]))
+            fetch(url, FetchRules(allow_hosts=["example.org"], deny_hosts=["*.bad.example.org"]), lambda *_: [])
         assert (refused.value.rule, refused.value.field, refused.value.code) == (rule, "url", "fetch.refused"), url
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phronesis.core.documents import ReadDocument
+from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError
 from phronesis.resources.readers import markup
 from phronesis.resources.readers.markup import page_of

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from phronesis.core.documents import ReadDocument
+from phronesis.core.entries import ReadDocument
 from phronesis.resources.readers.port import RawDocument, read_document
 
 Sections = list[tuple[str, str]]

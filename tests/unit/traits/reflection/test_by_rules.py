@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.errors import PhronesisError
-from phronesis.traits.by_rules import RULES_VERSION, reflect
-from phronesis.traits.by_rules.memory_features import parse_tables, read, the_tables
-from phronesis.traits.by_rules.similarity import OWN, SHARED, SHARED_BY_CHANCE, SHARING, share_deviations
-from phronesis.traits.by_rules.statement import clause_of, soften, trait_sentence
 from phronesis.traits.laws.records import ProposedOperations
+from phronesis.traits.memory_features import clause_of, parse_tables, read, soften, the_tables, trait_sentence
+from phronesis.traits.rule_reflection import RULES_VERSION, reflect
+from phronesis.traits.similarity import OWN, SHARED, SHARED_BY_CHANCE, SHARING, share_deviations
 from seen_memories import cosine_of, ids, memories, memory, trait
 
 RUNS = (
@@ -281,7 +280,7 @@ def test_a_trait_is_said_by_the_clause_that_tells_something() -> None:
 
 
 def test_the_table_names_what_is_there() -> None:
-    words = (files("phronesis.traits.by_rules") / "words.toml").read_text("utf-8")
+    words = (files("phronesis.traits") / "behaviour_words.toml").read_text("utf-8")
     with pytest.raises(PhronesisError, match="run names 'soul'"):
         parse_tables(words.replace('run = ["exercise"', 'run = ["soul"'))
     with pytest.raises(PhronesisError, match="opposite names 'crawl'"):

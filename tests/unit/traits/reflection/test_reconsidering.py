@@ -1,7 +1,7 @@
 """What is left of a trait that too much contradicts: both sides, other words, or nothing."""
 
-from phronesis.traits.by_rules import reconsider
 from phronesis.traits.laws.records import MemoryInput
+from phronesis.traits.rule_reflection import reconsider
 from seen_memories import memories, memory, trait
 
 QUIET = (

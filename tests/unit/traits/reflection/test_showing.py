@@ -4,8 +4,8 @@ from itertools import product
 
 import numpy as np
 
-from phronesis.traits.by_rules.memory_features import MemoryFeatures, chances_of, read_all, shows, with_odds
-from phronesis.traits.by_rules.similarity import cosines_of_pieces
+from phronesis.traits.memory_features import MemoryFeatures, chances_of, read_all, shows, with_odds
+from phronesis.traits.similarity import cosines_of_pieces
 from seen_memories import memories
 
 

@@ -1,9 +1,11 @@
-"""Parse shell commands, their exit codes, and one-line errors of tools such as make, npm and pip."""
+"""Parse shell commands, exit codes, PowerShell's error records, and one-line errors of make, npm, pip and others."""
 
 import re
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
 
-from phronesis.experience.sources.log.findings import CommandEnd, Finding, LogParse
+from phronesis.experience.sources.log.findings import CommandEnd, Finding, Line, LogParse, short_type
 
 _PROMPT: Final = re.compile(
     r"(?:\([\w.-]{1,60}\) )?(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[: ]\S{0,100}?\]?[$#]|\$|❯|➜) (\S.{0,400})\Z"
@@ -31,9 +33,9 @@ _NPM: Final = re.compile(r"npm (?:ERR!|error) ?(.*)\Z")
 _NPM_STATUS: Final = re.compile(r"(?:Exit status|errno|code) (\d{1,5})\Z")
 _SHELL: Final = ("command not found", "No such file or directory", "Permission denied", "not found")
 _SHELL_LINE: Final = re.compile(
-    r"(?:[\w./-]{1,100}: )?(?:line \d{1,9}: |\d{1,9}: )?(\S[^:\n]{0,200}): (?:command not found"
-    r"|No such file or directory|Permission denied|not found)\Z"
+    rf"(?:[\w./-]{{1,100}}: )?(?:line \d{{1,9}}: |\d{{1,9}}: )?(\S[^:\n]{{0,200}}): ({'|'.join(_SHELL)})\Z"
 )
+_CRASHED: Final = ("fault", "illed", "Aborted", "emory", "Bus error")
 _CRASH: Final = re.compile(
     r"(?:.{0,100}: )?(?:line \d{1,9}: )?(?:\s{0,8}\d{1,9} )?(Segmentation fault|Killed|Aborted|Bus error"
     r"|OOMKilled|Out of memory)\b(?: \(core dumped\))?.{0,100}\Z"
@@ -76,16 +78,13 @@ _VERSION: Final = re.compile(
 
 def read_commands(reading: LogParse) -> None:
     """Find the shell commands; each begins a part of the log."""
-    for n in range(len(reading.lines)):
+    for n in filter(reading.free, range(len(reading.lines))):
         text = reading.text(n)
-        if not reading.free(n):
-            continue
         if text.startswith("+"):
             match = None if reading.text(n - 1).startswith(_DIFF) else _TRACED.match(text)
         elif text.startswith("> "):
-            match = _SCRIPT.match(text)
             command = reading.text(n + 1)
-            if match and command.startswith("> "):
+            if (match := _SCRIPT.match(text)) and command.startswith("> "):
                 _drop_caller(reading, n)
                 reading.commands[n] = command[2:].strip()
                 reading.facts += [(n, match[1]), (n, f"script {match[2]}")]
@@ -95,8 +94,7 @@ def read_commands(reading: LogParse) -> None:
         else:
             match = _STEP.match(text) or _PROMPT.match(text) or _WINDOWS_PROMPT.match(text)
             if match is None and text.startswith("Run "):  # as shown on a page: the command is repeated below
-                match = _RUN.match(text)
-                match = match if match and reading.text(n + 1).strip() == match[1].strip() else None
+                match = _RUN.match(text) if text.removeprefix("Run ").strip() == reading.text(n + 1).strip() else None
         if match:
             reading.commands[n] = match[1].strip()
             reading.take(n, n)
@@ -134,14 +132,10 @@ def _read_line(reading: LogParse, n: int) -> int:
     elif _exit(reading, n) or _parse_end(reading, n):
         pass
     elif text.endswith(_SHELL) and ": " in text:
-        match = _SHELL_LINE.match(text)
-        if match:
-            kind = next(kind for kind in _SHELL if text.endswith(kind))
-            reading.found(Finding("shell", n, n, error_type=kind, message=f"{match[1]}: {kind}"))
-    elif "fault" in text or "illed" in text or "Aborted" in text or "emory" in text or "Bus error" in text:
-        match = _CRASH.match(text)
-        if match:
-            reading.found(Finding("shell", n, n, error_type=match[1], message=""))
+        if match := _SHELL_LINE.match(text):
+            reading.found(Finding("shell", n, n, error_type=match[2], message=f"{match[1]}: {match[2]}"))
+    elif any(word in text for word in _CRASHED) and (match := _CRASH.match(text)):
+        reading.found(Finding("shell", n, n, error_type=match[1]))
     if not reading.free(n):
         return n
     _facts(reading, n)
@@ -162,23 +156,14 @@ def _sanitizer(reading: LogParse, n: int) -> None:
         elif frames:
             break
     own = next((frame[2] for frame in frames if "/sysdeps/" not in frame[2]), None)
-    reading.found(
-        Finding(
-            "sanitizer",
-            n,
-            last,
-            error_type=match[2],
-            message=match[3],
-            file=own,
-            frames=[f"{frame[1]} {frame[2]}" for frame in frames],
-        )
-    )
+    told = [f"{frame[1]} {frame[2]}" for frame in frames]
+    found = Finding("sanitizer", n, last, error_type=match[2], message=match[3], file=own, frames=told)
+    reading.found(found)
 
 
 def _make(reading: LogParse, n: int) -> None:
     text = reading.text(n)
-    match = _MAKE.match(text)
-    if match:
+    if match := _MAKE.match(text):
         reading.endings.append(CommandEnd(n, exit_code=int(match[2]), tool="make", text=text.strip(), target=match[1]))
         reading.targets.append((n, match[1]))
         reading.take(n, n)
@@ -192,28 +177,25 @@ def _npm(reading: LogParse, start: int) -> int:
     if first is None:
         reading.called(start, "npm")
         return start
-    said: list[str] = []
-    last = start
-    while reading.free(last) and (match := _NPM.match(reading.text(last))):
+    said = [first[1].strip()]
+    while reading.free(start + len(said)) and (match := _NPM.match(reading.text(start + len(said)))):
         said.append(match[1].strip())
-        last += 1
-    last -= 1
+    last = start + len(said) - 1
     code = next((line.removeprefix("code ") for line in said if line.startswith("code ")), None)
-    kind = code if code and not code.isdigit() else None
     words = [line for line in said if line and not line.startswith(("code ", "errno ", "A complete log", "path "))]
     status = next((match[1] for line in said if (match := _NPM_STATUS.match(line))), None)
     if status:
         reading.endings.append(CommandEnd(last, exit_code=int(status), tool="npm"))
     reading.called(start, "npm")
-    reading.found(Finding("npm", start, last, error_type=kind, message=words[0] if words else "", follows=True))
+    kind = code if code and not code.isdigit() else None
+    reading.found(Finding("npm", start, last, error_type=kind, message=next(iter(words), ""), follows=True))
     return last
 
 
 def _exit(reading: LogParse, n: int) -> bool:
     text = reading.text(n)
-    match = _PLAIN_EXIT.match(text)
-    if match is None and ("xit" in text or "eturn" in text or "退出" in text):
-        match = _EXIT.search(text[:400])
+    spoken = "xit" in text or "eturn" in text or "退出" in text
+    match = _PLAIN_EXIT.match(text) or (_EXIT.search(text[:400]) if spoken else None)
     if match is None:
         return False
     reading.endings.append(CommandEnd(n, exit_code=int(match[1]), text=text.strip()))
@@ -227,8 +209,7 @@ def _parse_end(reading: LogParse, n: int) -> bool:
     if not well and not badly:
         return False
     reading.endings.append(CommandEnd(n, well=bool(well), text=text))
-    made = _MADE.match(text)
-    if made:
+    if made := _MADE.match(text):
         reading.targets.append((n, made[1]))
     reading.take(n, n)
     return True
@@ -236,12 +217,10 @@ def _parse_end(reading: LogParse, n: int) -> bool:
 
 def _facts(reading: LogParse, n: int) -> None:
     text = reading.text(n)
-    compiling = _COMPILING.match(text)
-    version = _VERSION.match(text)
-    if compiling:
+    if compiling := _COMPILING.match(text):
         reading.facts.append((n, f"{compiling[1]} {compiling[2]}"))
         reading.called(n, "cargo")
-    elif version:
+    elif version := _VERSION.match(text):
         reading.facts.append((n, version[1]))
     elif text.startswith("> Task :"):
         reading.called(n, "gradle")
@@ -252,25 +231,169 @@ def _parse_printed_error(reading: LogParse, start: int) -> int:
     first = _words(reading.text(start))
     if first is None:
         if reading.lines[start].marked:
-            said = reading.text(start).strip()
-            reading.found(Finding("ci", start, start, message=f"error: {said}", follows=True))
+            message = f"error: {reading.text(start).strip()}"
+            reading.found(Finding("ci", start, start, message=message, follows=True))
         return start
     last = start
-    upper = reading.text(start).startswith("ERROR: ")
-    while upper and reading.free(last + 1) and reading.text(last + 1).startswith("ERROR: "):
+    while reading.free(last + 1) and all(reading.text(k).startswith("ERROR: ") for k in (start, last + 1)):
         last += 1
-    kind, message = first
     told = "maven" in reading.known and reading.text(start).startswith("[ERROR]")
-    reading.found(Finding("log", start, last, error_type=kind, message=message, follows=told))
+    reading.found(Finding("log", start, last, error_type=first[0], message=first[1], follows=told))
     return last
 
 
 def _words(text: str) -> tuple[str | None, str] | None:
-    match = _LEVEL.match(text)
-    if match is None:
-        match = _PLAIN_ERROR.match(text)
-    if match:
-        named = _ERROR_IN_FRONT.match(match[1])
-        return (named[1].rpartition(".")[2], named[2]) if named else (None, f"error: {match[1]}")
-    named = _ERROR_IN_FRONT.match(text)
-    return (named[1].rpartition(".")[2], named[2]) if named else None
+    match = _LEVEL.match(text) or _PLAIN_ERROR.match(text)
+    if named := _ERROR_IN_FRONT.match(match[1] if match else text):
+        return short_type(named[1]), named[2]
+    return (None, f"error: {match[1]}") if match else None
+
+
+# The frame that PowerShell prints around a command's errors is removed, keeping the command and the message.
+
+PROMPT: Final = "PS> "
+"""Prefix of a command in the returned lines."""
+
+_TYPED: Final = re.compile(r"(?:\([\w.-]{1,60}\) )?PS(?: [^>\n]{1,200})?> {0,4}(.{0,1900})")
+_CATEGORY: Final = re.compile(r"\s{0,12}\+ CategoryInfo {1,20}: (.{0,600})\Z")
+_IDENTITY: Final = re.compile(r"\s{0,12}\+ FullyQualifiedErrorId {1,20}: (\S.{0,300})")
+_COMPUTER: Final = re.compile(r"\s{0,12}\+ PSComputerName {1,20}: ")
+_EXCEPTION: Final = re.compile(r"\], ?(\w{1,80}(?:Exception|Error))\Z")
+_PLACE: Final = re.compile(r".{1,400}[:：] ?\d{1,9} \S{1,20}[:：] ?\d{1,6}\Z")
+_HEAD: Final = re.compile(r"[^\s:][^:\n]{0,120}? :(?: (.{0,1900}))?\Z")
+_REDIRECTED: Final = re.compile(
+    r" {0,8}(?:\d?>>? {0,4}(?:&\d|[\w.\\/:$-]{1,200})|\| {0,4}(?:Out-File|Tee-Object)\b.{0,200})"
+)
+_SHORT: Final = re.compile(r"(\S.{0,80}?):(?: (?:[A-Za-z]:)?[^:\n]{1,200}:\d{1,9}(?::\d{1,9})?)?\Z")
+_SHORT_LINE: Final = re.compile(r"\s{0,8}(\d{1,6})? {0,8}\|(?: (.{0,600}))?\Z")
+_BACK: Final = 14
+_WITHIN: Final = 8
+_WRAPPED: Final = 60
+"""Length from which a line may have been wrapped at the window's width."""
+
+_WIDTHS: Final = frozenset((79, 80, 119, 120))
+"""Lengths at which a console wraps within a word; other lines were wrapped at a blank."""
+
+
+class _Record(NamedTuple):
+    """An error record on the lines ``first`` to ``last``: the command and the message."""
+
+    first: int
+    last: int
+    command: str
+    said: str
+
+
+def without_records(lines: list[Line]) -> list[Line]:
+    """Return the lines with each error record replaced by its command, after `PROMPT`, and its message."""
+    out: list[Line] = []
+    done, typed = 0, ""
+    for n, line in enumerate(lines):
+        if n < done:
+            continue
+        if line.text.startswith(("PS", "(")) and (prompt := _TYPED.match(line.text)):
+            typed = prompt[1].strip()
+        short = line.text.strip() == "Line |"
+        if not short and "+ CategoryInfo" not in line.text:
+            continue
+        record = _short(lines, done, n) if short else _record(lines, done, n)
+        if record is None:
+            continue
+        out += lines[done : record.first]
+        if record.command and not typed.startswith(record.command):
+            typed = record.command
+            out.append(replace(lines[record.first], text=PROMPT + record.command))
+        if record.said.strip():
+            out.append(replace(lines[record.first], text=record.said))
+        done = record.last + 1
+        if done < len(lines) and not lines[done].text.strip():
+            done += 1
+    return out + lines[done:] if done else lines
+
+
+def _record(lines: list[Line], done: int, at: int) -> _Record | None:
+    """Parse the Windows PowerShell record whose category is on line ``at``; its end may be missing."""
+    category = _CATEGORY.match(lines[at].text)
+    if category is None:
+        return None
+    identity = next((n for n in range(at + 1, min(at + 4, len(lines))) if _IDENTITY.match(lines[n].text)), at)
+    category_words = "".join([category[1], *(line.text.strip() for line in lines[at + 1 : identity])])
+    last = identity
+    while last + 1 < len(lines) and (
+        (lines[last + 1].text.startswith("   ") and not lines[last + 1].text.startswith("    "))
+        or _COMPUTER.match(lines[last + 1].text)
+    ):
+        last += 1
+    mark = next((n for n in range(at - 1, max(done, at - _WITHIN) - 1, -1) if _marks(lines[n].text)), None)
+    if mark is None:
+        (first, said), command = _message(lines, done, at), ""
+    else:
+        source = mark if "<<<<" in lines[mark].text else mark - 1
+        command = _command(lines[source].text) if source >= done else ""
+        place = source - 1 if source > done and _PLACE.match(lines[source - 1].text) else max(source, done)
+        behind = [line.text for line in lines[mark + 1 : at]]  # the parser's message stands below its mark
+        first, said = (place, _join_wrapped(behind)) if any(map(str.strip, behind)) else _message(lines, done, place)
+    if "NativeCommandError" not in lines[identity].text:
+        raised = _EXCEPTION.search(category_words)
+        named = _IDENTITY.match(lines[identity].text)
+        said = f"{raised[1] if raised else 'Error'}: {said.strip() or (named[1] if named else category_words)}"
+    return _Record(first, last, command, said)
+
+
+def _marks(text: str) -> bool:
+    """Return whether a line marks a position in the source line above, or in itself as in PowerShell 2."""
+    text = text.strip()
+    return text.startswith("+") and ("<<<<" in text or (not text.strip("+ ~") and "~" in text))
+
+
+def _command(source: str) -> str:
+    before, _, behind = source.strip().removeprefix("+").partition("<<<<")
+    words = f"{before.strip()} {behind.strip()}".strip()
+    return _REDIRECTED.sub("", words).removeprefix("... ").removesuffix(" ...").strip()
+
+
+def _message(lines: list[Line], done: int, end: int) -> tuple[int, str]:
+    """Return the first line and the text of the message that ends before line ``end``."""
+    if end - 1 > done and not lines[end - 1].text.strip():
+        end -= 1
+    first = end
+    for n in range(end - 1, max(done, end - _BACK) - 1, -1):
+        text = lines[n].text
+        if not text.strip() or _TYPED.match(text):
+            break
+        if head := _HEAD.match(text):
+            return n, _join_wrapped([head[1] or "", *(line.text for line in lines[n + 1 : end])], len(text))
+        if n == end - 1 or (first == n + 1 and len(text) >= _WRAPPED):
+            first = n
+    return first, _join_wrapped([line.text for line in lines[first:end]])
+
+
+def _join_wrapped(texts: Sequence[str], width: int = 0) -> str:
+    """Return lines joined that were wrapped; ``width`` is the length of the whole first line."""
+    out = ""
+    for n, text in enumerate(texts):
+        length = width if n == 1 and width else len(texts[n - 1])  # not asked of the first line
+        apart = out and length not in _WIDTHS and (out[-1].isascii() or text[:1].isascii())
+        out += f" {text.strip()}" if apart else text.strip() if not out else text.rstrip()
+    return out
+
+
+def _short(lines: list[Line], done: int, at: int) -> _Record | None:
+    """Parse a PowerShell 7 record, with ``Line |`` above the source line, the mark and the message."""
+    head = _SHORT.match(lines[at - 1].text) if at - 1 >= done else None
+    if head is None:
+        return None
+    command, said, last = "", list[str](), at
+    for n in range(at + 1, min(at + 30, len(lines))):
+        match = _SHORT_LINE.match(lines[n].text)
+        if match is None:
+            break
+        last = n
+        words = (match[2] or "").strip()
+        if match[1]:
+            command = words
+        elif words.strip("~ "):
+            said.append(words)
+    named = head[1].endswith(("Error", "Exception")) and head[1] not in {"Error", "Exception"}
+    message = f"{head[1] if named else 'Error'}: {' '.join(said)}" if said else ""
+    return _Record(at - 1, last, command.removeprefix("… ").removesuffix(" …").strip(), message)

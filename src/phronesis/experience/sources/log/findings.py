@@ -1,15 +1,115 @@
 """Findings of log parsers (failures, summaries and exit statuses), and the drafts built of them."""
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, Final
+from datetime import datetime
+from typing import Final
 
-from phronesis.experience.laws.event_draft import Artifact, Draft
-from phronesis.experience.laws.outcome_labels import label_of
-from phronesis.experience.sources.log.log_lines import Line
+from phronesis.core.timestamps import parse_moment
+from phronesis.errors import InputError
+from phronesis.experience.laws.event_draft import Artifact
+from phronesis.experience.sources.port import RawText
+
+MAX_LINE: Final = 2_000
+"""Characters of a line that are examined, so that time is linear in the text."""
+
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b[\]_][^\x07\x1b]{0,400}(?:\x07|\x1b\\)")
+"""Colours, and other terminal or Buildkite control sequences."""
+
+_JENKINS_NOTE: Final = re.compile(r"\x1b\[8mha:[^\x1b]*\x1b\[0m")
+"""Encoded objects that Jenkins plugins hide in console output."""
+_STAMP: Final = re.compile(
+    r"(?:[^\t\n]{1,80}\t[^\t\n]{1,80}\t)?\ufeff?\[?"
+    r"(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)\]?"
+    r"(?: \d\d[OE]\+?)?(?:[ \t]|$)"
+)
+_TIME: Final = re.compile(r"\[?\d\d:\d\d(?::\d\d(?:[.,]\d{1,6})?|(?=[ \t]{1,2}\[))\]?([ \t]{1,2}|\Z)")
+_TEAMCITY: Final = re.compile(r"\[\d\d:\d\d:\d\d\][ A-Za-z]{0,2}:(?:\s{1,8}|\Z)(?:\[[^\]\n]{1,80}\](?: |\Z))?")
+_BUILDKIT: Final = re.compile(r"#\d{1,4}(?: \d{1,6}\.\d{1,4})?(?: |\Z)")
+_SERVICE: Final = re.compile(
+    r"(?!Line \|\Z)[A-Za-z][\w.-]{0,40} {1,30}\|(?: |\Z)|\[[^\]\n]{1,80} #\d{1,4}-\d{1,4}\](?: |\Z)"
+)
+_QUOTED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: ``text`` is its content, [``start``, ``end``) its span, ``at`` the last time stamp.
+
+    ``number`` counts the lines of the source from 0; several lines have one number if the source wraps a program's
+    output (``go test -json``). ``marked``: the log itself marks this line as an error (``##[error]``).
+    """
+
+    text: str
+    start: int
+    end: int
+    at: datetime | None = None
+    marked: bool = False
+    number: int = 0
+
+
+def lines_of(raw: RawText) -> list[Line]:
+    """Return the lines of a text; incomplete and future time stamps are ignored."""
+    out: list[Line] = []
+    at: datetime | None = None
+    bare = _unquote_lines([_without_colour(raw.text[start:end]) for start, end in _bounds(raw.text)])
+    times = [match for text in bare if (match := _TIME.match(text)) and match[1] and match.end() < len(text)]
+    gap = min((len(match[1]) for match in times), default=1)  # two blanks in a Jenkins console, else one
+    for n, (start, end) in enumerate(_bounds(raw.text)):
+        text, told = _without_stamp(bare[n], gap)
+        if told is not None:
+            at = raw.past(told)
+        marked = text.startswith("##[error]")
+        out.append(Line(text.removeprefix("##[error]"), start, end, at, marked, n))
+    return out
+
+
+def _without_colour(text: str) -> str:
+    """Return the first `MAX_LINE` characters of a line without colours, notes, and overwritten text."""
+    if "\x1b[8mha:" in text:
+        text = _JENKINS_NOTE.sub("", text)
+    text = _COLOUR.sub("", text[:MAX_LINE]).removeprefix("\ufeff").rstrip()
+    return text.rpartition("\r")[2] if "\r" in text else text  # a progress bar: its final state
+
+
+def _unquote_lines(texts: list[str]) -> list[str]:
+    """Return lines without the prefix of a quoted log: ``> ``, or at least four blanks."""
+    written = [text for text in texts if text]
+    if written and all(text.startswith(">") for text in written) and any(text.startswith("> ") for text in written):
+        return [text.removeprefix(">").removeprefix(" ") for text in texts]
+    indent = min((len(text) - len(text.lstrip(" ")) for text in written), default=0)
+    return [text[indent:] for text in texts] if indent >= _QUOTED else texts
+
+
+def moment(said: str) -> datetime | None:
+    """Return a complete time; None if it is not one."""
+    try:
+        return parse_moment(said.strip().replace("/", "-").replace(" UTC", "Z").replace(" +", "+"), field="at")
+    except InputError:
+        return None
+
+
+def _bounds(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield start, end
+        start = end + 1
+
+
+def _without_stamp(text: str, gap: int) -> tuple[str, datetime | None]:
+    """Return a line without its service name and time stamp, and the time."""
+    service = _BUILDKIT.match(text) or _SERVICE.match(text) or _TEAMCITY.match(text)
+    if service:
+        text = text[service.end() :]
+    stamp = _STAMP.match(text)
+    if stamp:
+        return text[stamp.end() :], moment(stamp[1])
+    time = _TIME.match(text)
+    return (text[time.start(1) + gap :] if time else text), None
+
 
 MAX_FRAMES: Final = 20
 """Stack frames that are kept, the innermost."""
@@ -123,6 +223,13 @@ class LogParse:
         self.take(finding.first, finding.last)
 
 
+def artifacts_of(file: str | None, error_type: str | None, concepts: Iterable[str]) -> list[Artifact]:
+    """Return the artifacts of a failure or a run, each once."""
+    out = [Artifact("file", file)] if file else []
+    out += [Artifact("error_type", error_type)] if error_type else []
+    return list(dict.fromkeys([*out, *(Artifact("concept", name) for name in concepts if name)]))
+
+
 def short_type(name: str) -> str:
     """Return an error's name without its module or package."""
     return name.rpartition(".")[2] or name
@@ -177,210 +284,9 @@ def test_in_words(name: str) -> str:
 MAX_RESULT: Final = 300
 """Characters of a result: an error's type and the first line of its message."""
 
-_BUILDERS: Final = frozenset(
-    "gcc clang cl javac rustc tsc go compiler linker cmake swiftc kotlinc scalac csc ghc".split()
-)
-"""Tools that build the files they report on."""
-
-_NUMBER: Final = re.compile(r"0x[0-9a-fA-F]{1,16}|\d{1,20}")
-_TOOL_WORDS: Final = frozenset(
-    """
-    pytest unittest cargo npm pip make go node mvn gradle tsc rustc gcc docker git ruff flake8 pylint eslint mypy clang
-    javac java cmake jest vitest
-    """.split()
-)
-_BY_RULE: Final[dict[str, Any]] = dict.fromkeys(("situation", "goal", "attempt", "result"), "rule")
-
-
-@dataclass(slots=True)
-class Part:
-    """The lines from one command up to the next, with their findings in line order."""
-
-    first: int
-    end: int
-    command: str | None
-    errors: list[Finding] = field(default_factory=list)
-    counts: dict[str, Any] = field(default_factory=dict)
-    """The sums of its summaries."""
-    suites: list[str] = field(default_factory=list)
-    """The tools of its summaries."""
-    endings: list[CommandEnd] = field(default_factory=list)
-    facts: list[str] = field(default_factory=list)
-    tools: list[str] = field(default_factory=list)
-    targets: list[str] = field(default_factory=list)
-    warnings: int = 0
-
-    @property
-    def exit_code(self) -> int | None:
-        """The last exit code in the part."""
-        return next((one.exit_code for one in reversed(self.endings) if one.exit_code is not None), None)
-
-    @property
-    def goal(self) -> str:
-        """What was to be built."""
-        return f"build {self.targets[0]}" if self.targets else ""
-
-
-def drafts_of(reading: LogParse) -> Iterator[Draft]:
-    """Yield the drafts of a log in line order."""
-    for part in _parts(reading):
-        errors = [one for one in part.errors if not one.follows] or part.errors[:1]
-        groups: dict[tuple[Any, ...], list[Finding]] = {}
-        for one in errors:
-            groups.setdefault(_identity_of(one), []).append(one)
-        for same in groups.values():
-            yield _failure(reading, part, same)
-        if not errors and (part.suites or part.endings or part.command is not None or part.facts or part.tools):
-            yield _draft_of_part(reading, part)
-
 
 def in_short(error_type: str | None, message: str) -> str:
     """Return an error as ``Type: message``, in one line."""
     line = message.strip().partition("\n")[0].strip()
     words = f"{error_type}: {line}" if error_type and line else error_type or line
     return words[:MAX_RESULT]
-
-
-def _parts(reading: LogParse) -> list[Part]:
-    """Return the parts of a log, split at commands and at repeated test sessions."""
-    marks = sorted(reading.commands)
-    starts = pairwise(reading.starts)  # a session after another one that no command separates from it
-    again = [start for before, start in starts if bisect_left(marks, before) == bisect_left(marks, start)]
-    bounds = sorted({0, *marks, *again})
-    ends = [*bounds[1:], len(reading.lines)]
-    parts = [Part(start, end, reading.commands.get(start)) for start, end in zip(bounds, ends, strict=True)]
-
-    def at(line: int) -> Part:
-        return parts[bisect_right(bounds, line) - 1]
-
-    for error in sorted(reading.findings, key=lambda one: one.first):
-        at(error.first).errors.append(error)
-    for summary in sorted(reading.summaries, key=lambda one: one.line):
-        part = at(summary.line)
-        part.suites.append(summary.tool)
-        for name, count in summary.counts.items():
-            part.counts[name] = round(part.counts.get(name, 0) + count, 3)
-    for ending in sorted(reading.endings, key=lambda one: one.line):
-        at(ending.line).endings.append(ending)
-    for kind in ("facts", "tools", "targets"):
-        for line, words in sorted(getattr(reading, kind), key=lambda one: one[0]):
-            known = getattr(at(line), kind)
-            if words not in known:
-                known.append(words)
-    for line in reading.warnings:
-        at(line).warnings += 1
-    return parts
-
-
-def _identity_of(one: Finding) -> tuple[Any, ...]:
-    """Return the key by which two findings are the same error: all but numbers and the line."""
-    if one.test is not None:
-        return ("test", one.tool, one.suite, one.test)
-    return (one.tool, one.suite, one.error_type, one.file, _NUMBER.sub("#", one.message[:MAX_RESULT]))
-
-
-def _failure(reading: LogParse, part: Part, same: Sequence[Finding]) -> Draft:
-    one = same[0]
-    places = {found.place for found in same}
-    count = len(same) if None in places else len(places)  # Maven tells each error twice
-    observed = {
-        "status": one.status if one.test is not None else None,
-        "error_type": one.error_type,
-        "exit_code": part.exit_code,
-        "seconds": one.seconds,
-        "frames": list(one.frames[:MAX_FRAMES]),
-        "causes": list(one.causes),
-        "line": one.place,
-        "count": count if count > 1 else None,
-        "warnings": part.warnings or None,
-        "suite": part.counts or None,
-    }
-    result = in_short(one.error_type, one.message)
-    if one.test is not None:
-        judged = label_of({"status": one.status, "exit_code": part.exit_code or None})
-        attempt, goal = one.test, test_in_words(one.test)
-    else:
-        said = {"exit_code": part.exit_code, "error_type": one.error_type}
-        judged = label_of([said, {"error": None if one.error_type else result}])
-        attempt, goal = part.command or _did(one, part), part.goal
-    command = part.command if one.test is not None else None
-    return Draft(
-        attempt=attempt,
-        situation=_situation(part, one.tool, command=command, suite=one.suite),
-        goal=goal,
-        result=result or one.status,
-        **judged.fields,
-        field_origin=_BY_RULE,
-        observations={name: value for name, value in observed.items() if value not in (None, [])},
-        artifacts=_artifacts_of(one, part),
-        **_span_of(reading, one.first, one.last),
-    )
-
-
-def _span_of(reading: LogParse, first: int, last: int) -> dict[str, Any]:
-    """Return the span of lines in the source, and the time of the first."""
-    begin, end = reading.lines[first], reading.lines[last]
-    if end.number < begin.number:  # the reader put the lines in another order: ``go test -json``
-        begin, end = end, begin
-    return {"lines": (begin.number + 1, end.number + 1), "span": (begin.start, end.end), "occurred_at": begin.at}
-
-
-def _did(one: Finding, part: Part) -> str:
-    """Return what was done, if the log does not show the command."""
-    if one.ran:
-        return f"run {one.ran}"
-    what = next(iter(part.targets), one.file)
-    if one.tool in _BUILDERS and what:
-        return f"build {what}"
-    return f"run {one.tool if one.tool in _BUILDERS or not part.tools else part.tools[0]}"
-
-
-def _situation(part: Part, tool: str, *, command: str | None, suite: str | None = None) -> str:
-    known = [*part.facts, *([f"package {suite}"] if suite else [])]
-    if tool not in {"log", "shell", "ci"} and not any(fact.lower().startswith(tool.lower()) for fact in known):
-        known.insert(0, tool)
-    words = ", ".join(known)
-    return f"{words}; ran: {command}" if command and words else words or (f"ran: {command}" if command else "")
-
-
-def _artifacts_of(one: Finding, part: Part) -> list[Artifact]:
-    out = [Artifact("file", one.file)] if one.file and not foreign(one.file) else []
-    out += [Artifact("error_type", one.error_type)] if one.error_type else []
-    out += [Artifact("concept", bare_test(one.test))] if one.test is not None and bare_test(one.test) else []
-    return list(dict.fromkeys([*out, *(Artifact("concept", tool) for tool in _tools(part, one.tool))]))
-
-
-def _tools(part: Part, tool: str | None) -> list[str]:
-    words = (part.command or "").replace("-m ", "").split()[:3]
-    first = next((word for word in words if word in _TOOL_WORDS), None)
-    named = [tool, *part.tools[:3], *(end.tool for end in part.endings)]
-    vague = {"log", "shell", "ci", *(("linter", "compiler") if first else ())}
-    if tool is None or tool in vague:
-        named = [first, *named]
-    return list(dict.fromkeys(name for name in named if name and name not in vague))
-
-
-def _draft_of_part(reading: LogParse, part: Part) -> Draft:
-    """Return the draft of a command, suite or build in which no single error was found."""
-    endings = [end for end in part.endings if end.well is not None or end.exit_code is not None]
-    said: list[Mapping[str, Any]] = [part.counts, {"exit_code": part.exit_code}]
-    said += [{"status": "success" if end.well else "failure"} for end in endings[-1:] if end.well is not None]
-    observed = {**part.counts, "exit_code": part.exit_code, "warnings": part.warnings or None}
-    tool = part.suites[-1] if part.suites else next((end.tool for end in endings if end.tool), None)
-    tools = _tools(part, tool)
-    told = [
-        f"{part.counts[name]} {name}" for name in ("failed", "errors", "passed", "skipped") if part.counts.get(name)
-    ]
-    result = ", ".join(told) or (endings[-1].text if endings else "")
-    last = next((n for n in range(part.end - 1, part.first, -1) if reading.text(n).strip()), part.first)
-    return Draft(
-        attempt=part.command or (f"run {tools[0]}" if tools else "run the command"),
-        situation=_situation(part, tools[0], command=None) if tools else ", ".join(part.facts),
-        goal=part.goal,
-        result=result[:MAX_RESULT],
-        **label_of(said).fields,
-        field_origin=_BY_RULE,
-        observations={name: value for name, value in observed.items() if value is not None},
-        artifacts=[Artifact("concept", name) for name in tools],
-        **_span_of(reading, part.first, last),
-    )

@@ -7,9 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from phronesis.core.timestamps import FUTURE_TOLERANCE
-from phronesis.experience.sources.log.findings import Finding, LogParse
-from phronesis.experience.sources.log.log_lines import Line, moment
+from phronesis.experience.sources.log.findings import Finding, Line, LogParse, moment
 from phronesis.experience.sources.log.traces import go_panic
 from phronesis.experience.sources.port import RawText
 
@@ -323,7 +321,7 @@ def event_lines(raw: RawText, lines: list[Line]) -> list[Line]:
         name = str(event.get("ImportPath" if built else "Package") or "")
         stream = streams.setdefault(("build" if built else "", name), _Stream(name))
         at = moment(event["Time"]) if isinstance(event.get("Time"), str) else None
-        placed = replace(line, at=at if at and at - raw.recorded_at <= FUTURE_TOLERANCE else line.at)
+        placed = replace(line, at=raw.past(at) or line.at)
         test, words, took = (event.get(key) for key in ("Test", "Output", "Elapsed"))
         if event["Action"] in {"output", "build-output"} and isinstance(words, str):
             stream.output(words, str(test or ""), placed)

@@ -10,14 +10,21 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from xml.parsers import expat
 
-from phronesis.core.timestamps import FUTURE_TOLERANCE
-from phronesis.experience.laws.event_draft import Artifact, Draft, is_error_name
+from phronesis.experience.laws.event_draft import Draft, is_error_name
 from phronesis.experience.laws.outcome_labels import label_of
-from phronesis.experience.sources.log.findings import Finding, LogParse, bare_test, in_short, short_type, test_in_words
+from phronesis.experience.sources.log.findings import (
+    Finding,
+    LogParse,
+    artifacts_of,
+    bare_test,
+    in_short,
+    lines_of,
+    moment,
+    short_type,
+    test_in_words,
+)
 from phronesis.experience.sources.log.go_test import said_by_go
-from phronesis.experience.sources.log.log_lines import lines_of, moment
-from phronesis.experience.sources.log.pytest_output import block_error, split_error
-from phronesis.experience.sources.log.traces import read_traces
+from phronesis.experience.sources.log.traces import block_error, read_traces, split_error
 from phronesis.experience.sources.port import LineIndex, RawText
 
 KEPT: Final = 20_000
@@ -97,8 +104,7 @@ class Report:
         self._seen = (0, 0)
         self._parser = expat.ParserCreate("utf-8")
         self._parser.buffer_text = True
-        self._parser.StartDoctypeDeclHandler = self._refuse
-        self._parser.EntityDeclHandler = self._refuse
+        self._parser.StartDoctypeDeclHandler = self._parser.EntityDeclHandler = self._refuse
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._characters
@@ -181,13 +187,10 @@ class Report:
 
     def _end(self, tag: str) -> None:
         name = tag.rpartition(":")[2]
-        if name == self._inside:
-            self._inside = ""
-            if self._of_suite and self._case is not None:
-                case, self._case, self._of_suite = self._case, None, False
-                self._count_case(case)
-        elif name == "testcase" and self._case is not None:
-            case, self._case = self._case, None
+        inside = name == self._inside
+        self._inside = "" if inside else self._inside
+        if self._case is not None and (self._of_suite if inside else name == "testcase"):
+            case, self._case, self._of_suite = self._case, None, False
             self._count_case(case)
         elif name in {"testsuite", "testsuites"} and self._open:
             suite = self._open.pop()
@@ -250,12 +253,13 @@ def _draft(
 ) -> Draft:
     """Return the draft of a failed case, or of a suite."""
     begin, end = (suite.begin, suite.end) if case is None else (case.begin, case.end)
-    own = None if case is None else _moment(raw, case.attributes)
+    name = [f"suite {suite.name}"] if suite.name and suite.name != tool else []
+    stamps = [one.attributes.get("timestamp", "") for one in (case, suite) if one is not None]
     return Draft(
-        situation=_situation(suite, tool),
+        situation=", ".join(filter(None, [tool, *name, *suite.facts])),
         field_origin=dict.fromkeys(("situation", "attempt", "result", *(() if case is None else ("goal",))), "rule"),
         **index.place(begin, len(raw.text) if end is None else end),
-        occurred_at=own or _moment(raw, suite.attributes),
+        occurred_at=next(filter(None, (raw.past(moment(stamp)) for stamp in stamps)), None),
         **fields,
     )
 
@@ -272,9 +276,6 @@ def _case_draft(raw: RawText, index: LineIndex, suite: Suite, case: Case, tool: 
         "causes": list(error.causes),
         "suite": dict(suite.counts),
     }
-    artifacts = [Artifact("file", error.file)] if error.file else []
-    artifacts += [Artifact("error_type", error.error_type)] if error.error_type else []
-    artifacts += [Artifact("concept", bare_test(case.name) or name), Artifact("concept", tool)]
     return _draft(
         raw,
         index,
@@ -286,7 +287,7 @@ def _case_draft(raw: RawText, index: LineIndex, suite: Suite, case: Case, tool: 
         result=in_short(error.error_type, error.message) or status,
         **label_of({"status": status}).fields,
         observations={key: value for key, value in observed.items() if value not in (None, [])},
-        artifacts=list(dict.fromkeys(artifacts)),
+        artifacts=artifacts_of(error.file, error.error_type, [bare_test(case.name) or name, tool]),
     )
 
 
@@ -311,7 +312,7 @@ def _suite_draft(raw: RawText, index: LineIndex, suite: Suite, tool: str) -> Dra
         result=result,
         **judged.fields,
         observations=observed,
-        artifacts=[Artifact("concept", tool)],
+        artifacts=artifacts_of(None, None, [tool]),
     )
 
 
@@ -370,10 +371,9 @@ def _split_message(message: str) -> tuple[str | None, str]:
     trace = _trace(message)
     if trace and trace.error_type:
         return trace.error_type, trace.message
-    last = None
-    for match in _IN_ONE_LINE.finditer(message[:KEPT]):  # a parser has made blanks of its line ends
-        last = match
-    return (short_type(last[1]), message[last.end() : KEPT].strip()) if last else split_error(first)
+    for last in reversed([*_IN_ONE_LINE.finditer(message[:KEPT])]):  # a parser has made blanks of its line ends
+        return short_type(last[1]), message[last.end() : KEPT].strip()
+    return split_error(first)
 
 
 def _trace(text: str) -> Finding | None:
@@ -382,16 +382,6 @@ def _trace(text: str) -> Finding | None:
     return reading.findings[-1] if reading.findings else None
 
 
-def _situation(suite: Suite, tool: str) -> str:
-    name = f"suite {suite.name}" if suite.name and suite.name != tool else ""
-    return ", ".join(word for word in (tool, name, *suite.facts) if word)
-
-
 def _seconds(attributes: Mapping[str, str]) -> float | None:
     given = attributes.get("time", "").replace(",", "")[:20]
     return float(given) if re.fullmatch(r"\d{1,9}(?:\.\d{0,9})?", given) else None
-
-
-def _moment(raw: RawText, attributes: Mapping[str, str]) -> Any:
-    told = moment(attributes["timestamp"]) if attributes.get("timestamp") else None
-    return told if told is not None and told - raw.recorded_at <= FUTURE_TOLERANCE else None

@@ -1,6 +1,8 @@
-"""Parse stack traces of Python (also chained), JavaScript, Java and .NET, and panics of Rust and Go."""
+"""Parse stack traces of Python (also chained), JavaScript, Java, .NET, panics of Rust and Go, and pytest's output."""
 
 import re
+from collections import deque
+from dataclasses import replace
 from typing import Final
 
 from phronesis.experience.sources.log.findings import MAX_FRAMES, Finding, LogParse, foreign, short_type
@@ -61,7 +63,7 @@ def _python(reading: LogParse, start: int) -> Finding:
     n = last = start
     while reading.text(n).endswith(_HEAD):
         frames, n = _python_frames(reading, n + 1)
-        match = _RAISED.match(_strip_frame_marks(reading.text(n)))
+        match = _RAISED.match(reading.text(n).lstrip(" |+").rstrip())
         if match is None or not reading.free(n):
             last = n - 1
             raised.append(("", ""))
@@ -97,8 +99,7 @@ def _python_frames(reading: LogParse, n: int) -> tuple[list[tuple[str, str]], in
         rest = text.lstrip(" |+")
         if not rest or len(text) - len(rest) < indent:
             break
-        match = _FRAME.match(rest)
-        if match:
+        if match := _FRAME.match(rest):
             frames.append((match[1], f"{match[2]} in {match[3]}" if match[3] else match[2]))
         n += 1
     return frames, n
@@ -107,13 +108,9 @@ def _python_frames(reading: LogParse, n: int) -> tuple[list[tuple[str, str]], in
 def _next_in_chain(reading: LogParse, n: int) -> int:
     """Return the line of the traceback chained to the one before line ``n``; -1 if there is none."""
     for there in range(n, min(n + 2, len(reading.lines))):
-        if _strip_frame_marks(reading.text(there)).startswith(_CHAINED):
+        if reading.text(there).lstrip(" |+").startswith(_CHAINED):
             return next((k for k in range(there + 1, there + 3) if reading.text(k).endswith(_HEAD)), -1)
     return -1
-
-
-def _strip_frame_marks(text: str) -> str:
-    return text.lstrip(" |+").rstrip()
 
 
 def _syntax_error(reading: LogParse, start: int) -> Finding | None:
@@ -122,16 +119,9 @@ def _syntax_error(reading: LogParse, start: int) -> Finding | None:
     for n in range(start + 1, start + 5):
         match = _RAISED.match(reading.text(n)) if reading.free(n) else None
         if frame and match and match[1].endswith("Error"):
-            return Finding(
-                "python",
-                start,
-                n,
-                error_type=match[1],
-                message=match[2] or "",
-                file=frame[1],
-                frames=[f"{frame[1]}:{frame[2]}"],
-                ran=frame[1],
-            )
+            file, places = frame[1], [f"{frame[1]}:{frame[2]}"]
+            error = Finding("python", start, n, error_type=match[1], message=match[2] or "", file=file, frames=places)
+            return replace(error, ran=file)
     return None
 
 
@@ -160,6 +150,7 @@ def _stack(reading: LogParse, start: int) -> Finding | None:
     files = own or [file for _, file in places if file and not foreign(file)]
     java = any(_JAVA_AT.search(frame) or frame.endswith(("(Native Method)", "(Unknown Source)")) for frame in frames)
     net = any(_NET_AT.search(frame) for frame in frames)
+    outer = [frame.partition("(")[0] for frame in frames if not foreign(frame)] if java else own
     return Finding(
         "java" if java else "dotnet" if net else "node",
         first,
@@ -169,7 +160,7 @@ def _stack(reading: LogParse, start: int) -> Finding | None:
         file=files[0] if files else None,
         frames=frames[:MAX_FRAMES],
         causes=tuple(dict.fromkeys(causes)),
-        ran=_started_program(frames, own, java=java),
+        ran=outer[-1] if outer else None,
     )
 
 
@@ -191,19 +182,9 @@ def thrown(text: str) -> tuple[str, str] | None:
 
 
 def _place(frame: str) -> str | None:
-    for form in (_JAVA_AT, _NET_AT, _SCRIPT_AT):
-        match = form.search(frame[-400:]) if form is not _SCRIPT_AT else form.search(frame.rpartition(" ")[2])
-        if match:
-            return match[1]
-    return None
-
-
-def _started_program(frames: list[str], own: list[str], *, java: bool) -> str | None:
-    """Return what was run, by the outermost own frame."""
-    if not java:
-        return own[-1] if own else None
-    mine = [frame.partition("(")[0] for frame in frames if not foreign(frame)]
-    return mine[-1] if mine else None
+    end = frame[-400:]
+    match = _JAVA_AT.search(end) or _NET_AT.search(end) or _SCRIPT_AT.search(frame.rpartition(" ")[2])
+    return match[1] if match else None
 
 
 def _rust_panic(reading: LogParse, start: int) -> Finding | None:
@@ -224,8 +205,7 @@ def go_panic(reading: LogParse, start: int) -> Finding | None:
     files: list[str] = []
     last = n = start
     while reading.free(n):
-        match = _GO_AT.match(reading.text(n))
-        if match:
+        if match := _GO_AT.match(reading.text(n)):
             files.append(match[1])
             last = n
         elif n > start and not reading.text(n).strip() and n - last > 1 and files:
@@ -236,13 +216,162 @@ def go_panic(reading: LogParse, start: int) -> Finding | None:
     own = [file for file in files if not foreign(file)]
     kind, _, message = reading.text(start).partition(": ")
     program = any(reading.text(k).startswith("main.main(") for k in range(start, last + 1))
-    return Finding(
-        "go",
-        start,
-        max(last, start),
-        error_type=kind,
-        message=message,
-        file=own[0] if own else None,
-        frames=files[:MAX_FRAMES],
-        ran="main" if program else None,
-    )
+    ran = "main" if program else None
+    found = Finding("go", start, max(last, start), error_type=kind, message=message, frames=files[:MAX_FRAMES], ran=ran)
+    return replace(found, file=own[0]) if own else found
+
+
+_PLATFORM: Final = re.compile(r"platform (\S{1,40}) -- Python ([\w.+]{1,20}), pytest-([\w.+]{1,20})")
+_COUNTS: Final = re.compile(r"(?:\d{1,9} [a-z]{4,12}(?:, )?){1,12} in (\d{1,9}\.\d{1,3})s(?: \([\d:]{1,20}\))?")
+_COUNT: Final = re.compile(r"(\d{1,9}) ([a-z]{4,12})")
+_NAMES: Final = {"error": "errors"} | {name: name for name in "failed passed skipped errors xfailed xpassed".split()}
+_PLACE: Final = re.compile(r"(\S[^:\n]{0,300}):(\d{1,9}): ?((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Za-z_]\w{0,80})?\Z")
+_IN: Final = re.compile(r"(\S[^:\n]{0,300}):(\d{1,9}): in \S")
+_SAID: Final = re.compile(
+    r"((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z_a-z]\w{0,80}(?:Error|Exception|Warning|Exit|Interrupt|Failed"
+    r"|Timeout|Group)?)(?::(?: (.*))?)?\Z"
+)
+_ERROR_NAME: Final = re.compile(r"(?:Error|Exception|Warning|Exit|Interrupt|Failed|Timeout|Group|Iteration)\Z")
+_VERBOSE: Final = re.compile(
+    r"(?:\[gw\d{1,4}\] \[ {0,2}\d{1,3}%\] (?:FAILED|ERROR) )?(\S{1,400}\.py::.{1,300}?)(?: (?:FAILED"
+    r"|ERROR))?(?:\s{1,200}\[ {0,2}\d{1,3}%\])?\Z"
+)
+_SETUP: Final = re.compile(r"ERROR (?:at (?:setup|teardown) of|collecting) (.{1,400})\Z")
+
+
+def read_pytest(reading: LogParse) -> None:
+    """Find the failures and counts that pytest reports."""
+    blocks: dict[str, deque[Finding]] = {}
+    loose: list[Finding] = []
+    n, in_blocks = 0, False
+    while n < len(reading.lines):
+        text = reading.text(n)
+        title = _title(text)
+        if title is not None:
+            in_blocks = title in {"FAILURES", "ERRORS"}
+            _read_title(reading, n, title)
+        elif in_blocks and text.startswith("__") and text.endswith("__") and text.strip("_ "):
+            name, last = text.strip("_").strip(), _end_of_block(reading, n)
+            found = _block(reading, n, last, name)
+            setup = _SETUP.match(name)
+            blocks.setdefault(setup[1] if setup else name, deque()).append(found)
+            reading.take(n, last)
+            n = last
+        elif text.startswith("platform "):
+            if match := _PLATFORM.match(text):
+                reading.facts += [(n, f"pytest {match[3]}"), (n, f"Python {match[2]}"), (n, match[1])]
+        elif text.startswith(("FAILED ", "ERROR ")) and _is_node(text):
+            loose.append(_parse_summary(n, text))
+            reading.take(n, n)
+        elif text[:1].isdigit():
+            _read_title(reading, n, text)
+        n += 1
+    reading.findings += _join_findings(reading, blocks, loose)
+
+
+def block_error(texts: list[str]) -> tuple[str | None, str, str | None]:
+    """Return (error type, message, file) of the lines of one failure."""
+    said: list[str] = []
+    file: str | None = None
+    named: str | None = None
+    for n, text in enumerate(texts):
+        if text.startswith("E   ") and not (n and f"{texts[n - 1]} ".startswith("E ")):
+            said.append(text[4:].strip())
+        match = _PLACE.match(text) or _IN.match(text)
+        if match and not foreign(match[1]):
+            file = match[1]
+        if match and match.re is _PLACE and match[3]:
+            named = short_type(match[3])
+    kind, message = split_error(said[-1]) if said else (None, "")
+    return kind or named, message, file
+
+
+def split_error(said: str) -> tuple[str | None, str]:
+    """Return an error's type and message; a bare ``assert`` is an AssertionError."""
+    if said.startswith("assert "):
+        return "AssertionError", said
+    match = _SAID.match(said)
+    if match and (_ERROR_NAME.search(match[1]) or (match[2] is not None and "." in match[1])):
+        return short_type(match[1]), match[2] or ""
+    return None, said
+
+
+def _title(text: str) -> str | None:
+    """Return the words of a line such as ``=== FAILURES ===``."""
+    return text.strip("=").strip() or None if text.startswith("===") and text.endswith("=") else None
+
+
+def _read_title(reading: LogParse, n: int, title: str) -> None:
+    if title == "test session starts":
+        reading.called(n, "pytest")
+        reading.starts.append(n)
+    elif match := _COUNTS.fullmatch(title):
+        counts: dict[str, int | float] = {}
+        for count, noun in _COUNT.findall(title[: match.start(1)]):
+            if noun in _NAMES:
+                counts[_NAMES[noun]] = counts.get(_NAMES[noun], 0) + int(count)
+        if counts:
+            reading.count("pytest", n, {**counts, "seconds": float(match[1])})
+            reading.take(n, n)
+
+
+def _end_of_block(reading: LogParse, start: int) -> int:
+    """Return the last non-empty line of a block."""
+    last = start
+    for n in range(start + 1, len(reading.lines)):
+        text = reading.text(n)
+        if (text.startswith("__") and text.endswith("__")) or _title(text) is not None:
+            break
+        if text.strip():
+            if text.startswith("--- generated xml file"):
+                break
+            last = n
+    return last
+
+
+def _block(reading: LogParse, first: int, last: int, name: str) -> Finding:
+    kind, message, file = block_error([reading.text(n) for n in range(first, last + 1)])
+    status = "error" if name.startswith("ERROR ") else "failed"
+    return Finding("pytest", first, last, message=message, error_type=kind, file=file, test=name, status=status)
+
+
+def _is_node(text: str) -> bool:
+    """Return whether a line of the short summary names a test or a test file."""
+    words = text.partition(" ")[2].partition(" - ")[0]
+    return ".py" in words and (words.endswith(".py") or ".py::" in words)
+
+
+def _parse_summary(n: int, text: str) -> Finding:
+    status, _, rest = text.partition(" ")
+    node, _, said = rest.partition(" - ")
+    kind, message = split_error(said) if said else (None, "")
+    status, file = "error" if status == "ERROR" else "failed", node.partition("::")[0]
+    return Finding("pytest", n, n, message=message, error_type=kind, file=file, test=node.strip(), status=status)
+
+
+def _join_findings(reading: LogParse, blocks: dict[str, deque[Finding]], loose: list[Finding]) -> list[Finding]:
+    """Return the blocks joined with their lines of the short summary, and lines without a block."""
+    out: list[Finding] = []
+    for line in loose:
+        node = line.test or ""
+        waiting = blocks.get(node.partition("::")[2].replace("::", ".")) or blocks.get(node)
+        if waiting:
+            block = waiting.popleft()
+            told = {name: getattr(block, name) or getattr(line, name) for name in ("message", "error_type", "file")}
+            line = replace(block, test=node, status=line.status, **told)  # noqa: PLW2901
+        out.append(line)
+    out += [block for waiting in blocks.values() for block in waiting]
+    if not out and not reading.summaries:
+        out = _verbose(reading)
+    return sorted(out, key=lambda found: found.first)
+
+
+def _verbose(reading: LogParse) -> list[Finding]:
+    """Parse the lines of ``-v`` if nothing else shows failures, as in a truncated run."""
+    out: list[Finding] = []
+    for n, line in enumerate(reading.lines):
+        failed = (" FAILED" in line.text or " ERROR" in line.text) and ".py::" in line.text
+        if failed and (match := _VERBOSE.match(line.text)):
+            out.append(Finding("pytest", n, n, file=match[1].partition("::")[0], test=match[1], status="failed"))
+            reading.take(n, n)
+    return out

@@ -7,14 +7,12 @@ from typing import Annotated, Any, Final
 from fastapi import Form, Query, Response
 from pydantic import BaseModel
 
-from phronesis.core.activity import UnlearnedText
 from phronesis.core.api_keys import Role
+from phronesis.core.context import UnlearnedText
 from phronesis.core.items import Item
 from phronesis.core.timestamps import parse_moment
-from phronesis.interfaces.web.notices import Notice
-from phronesis.interfaces.web.rendering import page
-from phronesis.interfaces.web.routing import back_with_notice, make_router
-from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.interfaces.web.rendering import back_with_notice, make_router, page
+from phronesis.interfaces.web.session import Notice, Visiting, Visitor
 from phronesis.log.inputs import STATED_KINDS
 
 PAGE: Final = 30
@@ -111,7 +109,7 @@ def contexts(visitor: Visiting, asked: Annotated[ContextsAsked, Query()]) -> Res
 
 
 @router.get("/activity/context")
-def context(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def context(visitor: Visiting, id: str) -> Response:
     """Show a context with the items that it showed, as they are now."""
     told = visitor.memory.admin.context(id)
     sections: dict[str, list[Any]] = {}

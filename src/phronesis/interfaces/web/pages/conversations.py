@@ -12,12 +12,11 @@ from phronesis.core.api_keys import Role
 from phronesis.core.context import SLOTS, Block, ContextPackage
 from phronesis.core.ids import CITATION_PREFIX
 from phronesis.core.items import KINDS, Item
-from phronesis.core.previews import Preview
+from phronesis.core.reports import Preview
 from phronesis.core.results import Evidence
 from phronesis.core.retrieval_plan import RetrievalPlan
 from phronesis.errors import InputError, NotFound
-from phronesis.interfaces.web.rendering import page
-from phronesis.interfaces.web.routing import make_router
+from phronesis.interfaces.web.rendering import make_router, page
 from phronesis.interfaces.web.session import ViewScope, Visiting, Visitor
 
 router = make_router()

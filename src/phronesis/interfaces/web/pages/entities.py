@@ -6,12 +6,10 @@ from fastapi import Form, Response
 
 from phronesis.core.relations import normal_name
 from phronesis.core.reports import ENTITY_KINDS, EntityRecord
-from phronesis.interfaces.web.notices import Notice
-from phronesis.interfaces.web.pages.graph import MAX_NODES, Graph, Link, Node, shorten
-from phronesis.interfaces.web.pages.person_facts import KINDS, USER, key_text
-from phronesis.interfaces.web.rendering import address, page
-from phronesis.interfaces.web.routing import back, back_with_notice, make_router
-from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.interfaces.web.pages.experience import MAX_NODES, Graph, Link, Node, shorten
+from phronesis.interfaces.web.pages.people import FACT_KINDS, USER, key_text
+from phronesis.interfaces.web.rendering import address, back, back_with_notice, make_router, page
+from phronesis.interfaces.web.session import FormText, Notice, Visiting, Visitor, Writing
 
 SHOWN: Final = 200
 """Maximum entities listed, and offered for a merge; others are found by name."""
@@ -61,7 +59,7 @@ def entity_graph(visitor: Visitor) -> Graph:
         seen.starts = [USER]
         seen.nodes[USER] = Node(USER, USER, shorten(name), address=address("/people/view", id=name))
         ids[USER] = USER
-    for item in visitor.memory.get_all(**owner, kinds=KINDS, limit=STATED):
+    for item in visitor.memory.get_all(**owner, kinds=FACT_KINDS, limit=STATED):
         named = (ids.get(normal_name(str(one))) for one in (item.data.get("person"), item.subject or USER) if one)
         source, target = next(filter(None, named), None), ids.get(normal_name(str(item.value or "")))
         if source and target and source != target:
@@ -84,7 +82,7 @@ def named(visitor: Visiting, name: str) -> Response:
 
 
 @router.get(VIEW)
-def entity(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def entity(visitor: Visiting, id: str) -> Response:
     """Show what is known of an entity, when and by whom it was said."""
     found = visitor.memory.entities.get(id)
     others = visitor.memory.entities.list(user_id=found.user_id, namespace=found.namespace, limit=SHOWN)
@@ -93,32 +91,23 @@ def entity(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's 
 
 
 @router.post("/entities/merge")
-def merge(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    other: Annotated[str, Form()] = "",
-    reason: Annotated[str, Form()] = "",
-) -> Response:
+def merge(visitor: Writing, id: FormText, other: FormText = "", reason: FormText = "") -> Response:
     """Make two entities one."""
-    visitor.check(token)
     result = visitor.memory.entities.merge([id, other], reason=reason.strip() or None, actor=visitor.actor)
     return back_with_notice(visitor, address(VIEW, id=id), Notice("merged", (result.entry_id,)))
 
 
 @router.post("/entities/split")
 def split(
-    visitor: Visiting,
+    visitor: Writing,
     *,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    alias: Annotated[str, Form()] = "",
+    id: FormText,
+    alias: FormText = "",
     item: Annotated[list[str] | None, Form(max_length=CHOSEN)] = None,
-    name: Annotated[str, Form()] = "",
-    reason: Annotated[str, Form()] = "",
+    name: FormText = "",
+    reason: FormText = "",
 ) -> Response:
     """Make an entity two: by one of its names, or by the items that were chosen."""
-    visitor.check(token)
     result = visitor.memory.entities.split(
         id,
         alias=alias.strip() or None,

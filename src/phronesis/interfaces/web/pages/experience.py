@@ -1,11 +1,11 @@
-"""Pages of experience: lists, answers to a question, and a bounded view of the graph around an item.
+"""Pages of experience: lists, answers to a question, and bounded graphs: of an item's surroundings, or of others.
 
 ``supports`` edges join principles to patterns, ``member_of`` events to patterns, ``about`` events to artifacts;
 ``contradicts`` and ``refines`` join items of one layer.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 
@@ -14,17 +14,77 @@ from fastapi.responses import JSONResponse
 
 from phronesis.core.items import Item
 from phronesis.core.reports import Page
-from phronesis.core.serialization import as_json
+from phronesis.core.serialization import Record, as_json
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import NotFound
 from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, REFINES, SUPPORTS
-from phronesis.interfaces.web.pages.graph import MAX_LABEL, MAX_NODES, Graph, Link, Node, shorten
 from phronesis.interfaces.web.pages.memories import list_files
-from phronesis.interfaces.web.rendering import address, item_address, page
-from phronesis.interfaces.web.routing import make_router
+from phronesis.interfaces.web.rendering import address, item_address, make_router, page
 from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.memory import Memory
+
+MAX_NODES: Final = 60
+"""Maximum nodes of one answer."""
+
+MAX_LABEL: Final = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Node(Record):
+    """A node. ``tone`` is its outcome, ``at`` its day, ``faded``: it has ended; without an address it has no page."""
+
+    id: str
+    kind: str
+    label: str
+    tone: str = ""
+    faded: bool = False
+    address: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link(Record):
+    """An edge between two nodes; ``label`` says what it means, where that is not plain from its relation."""
+
+    source: str
+    target: str
+    relation: str
+    label: str = ""
+
+
+@dataclass(slots=True)
+class Graph(Record):
+    """The part of a graph reached from ``starts``. ``left_out``: the number of hidden edges by node id."""
+
+    starts: Sequence[str]
+    nodes: dict[str, Node] = field(default_factory=dict)
+    links: set[Link] = field(default_factory=set)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def only(self, wanted: Callable[[Node], bool]) -> "Graph":
+        """Return the part of the graph whose nodes are wanted."""
+        nodes = {name: node for name, node in self.nodes.items() if wanted(node)}
+        links = {link for link in self.links if link.source in nodes and link.target in nodes}
+        left_out = {name: count for name, count in self.left_out.items() if name in nodes}
+        return Graph([one for one in self.starts if one in nodes], nodes, links, left_out)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        links = sorted(self.links, key=lambda one: (one.source, one.target, one.relation, one.label))
+        return {
+            "starts": list(self.starts),
+            "nodes": [node.to_dict() for node in self.nodes.values()],
+            "links": [link.to_dict() for link in links],
+            "left_out": self.left_out,
+        }
+
+
+def shorten(text: str) -> str:
+    """Return a label on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
+
 
 LAYERS: Final = (PRINCIPLE, PATTERN, L1)
 """Kinds of experience, the most general first."""
@@ -211,12 +271,7 @@ def _first_filled(visitor: Visitor, layers: Sequence[str], wanted: WalkFilter, c
 
 
 @router.get("/experience/walk")
-def walked(
-    visitor: Visiting,
-    wanted: Filtered,
-    id: str = "",  # noqa: A002 - the query's name
-    artifacts: bool = False,
-) -> Response:
+def walked(visitor: Visiting, wanted: Filtered, id: str = "", artifacts: bool = False) -> Response:
     """Show the graph around an item, by default around what is searched for, or the newest."""
     starts = [id] if id else starting_points(visitor.memory, visitor.looking.scope, wanted)
     seen = walk(visitor.memory, starts, steps=2, artifacts=artifacts).only(wanted.shows) if starts else None
@@ -234,12 +289,7 @@ def walked(
 
 
 @router.get("/experience/graph")
-def graph(
-    visitor: Visiting,
-    wanted: Filtered,
-    id: str,  # noqa: A002 - the query's name
-    artifacts: bool = False,
-) -> Response:
+def graph_part(visitor: Visiting, wanted: Filtered, id: str, artifacts: bool = False) -> Response:
     """Return what is joined to an item, as JSON: a bounded part of the graph."""
     return JSONResponse(as_json(walk(visitor.memory, [id], artifacts=artifacts).only(wanted.shows)))
 

@@ -1,19 +1,19 @@
-"""Actions on items from every list: edit in place, archive, pin, retract, erase, of one or of many, and their undo."""
+"""Add an item; edit, archive, pin, retract or erase one or many from every list; undo."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final
 
 from fastapi import Form, Response
+from pydantic import AfterValidator, BaseModel
 
 from phronesis.core.api_keys import Role
 from phronesis.core.ids import short_id
-from phronesis.core.items import Item
+from phronesis.core.items import PROSPECTIVE, Item
 from phronesis.core.results import EditResult
 from phronesis.errors import Conflict, InputError, NotFound
-from phronesis.interfaces.web.notices import Notice
-from phronesis.interfaces.web.rendering import item_address, page
-from phronesis.interfaces.web.routing import back_with_notice, make_router, own_path
-from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.interfaces.web.rendering import back_with_notice, item_address, make_router, own_path, page
+from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Writing
+from phronesis.log.inputs import STATED_KINDS
 
 ACTIONS: Final = frozenset({"archive", "unarchive", "pin", "unpin", "retract"})
 """Actions of the buttons: verbs of those names."""
@@ -44,18 +44,16 @@ def form(visitor: Visiting, item_id: str) -> Response:
 
 @router.post("/memories/{item_id}/edit")
 def edit(
-    visitor: Visiting,
+    visitor: Writing,
     item_id: str,
     *,
-    token: Annotated[str, Form()],
     version: Annotated[int, Form()],
-    content: Annotated[str, Form()],
+    content: FormText,
     value: Annotated[str | None, Form()] = None,
-    reason: Annotated[str, Form()] = "",
-    next: Annotated[str, Form()] = "",  # noqa: A002 - the form's name
+    reason: FormText = "",
+    next: FormText = "",
 ) -> Response:
     """Return an item new words or another value; refused when somebody else changed it meanwhile."""
-    visitor.check(token)
     held, words = visitor.memory.get(item_id), content.replace("\r\n", "\n")
     other_value = value if value and value != held.value else None
     given: dict[str, Any] = {"value": other_value}
@@ -68,15 +66,8 @@ def edit(
 
 
 @router.post("/memories/{item_id}/{action}")
-def act(
-    visitor: Visiting,
-    item_id: str,
-    action: str,
-    token: Annotated[str, Form()],
-    next: Annotated[str, Form()] = "",  # noqa: A002 - the form's name
-) -> Response:
+def act(visitor: Writing, item_id: str, action: str, next: FormText = "") -> Response:
     """Archive an item, pin it, retract it, or the other way round."""
-    visitor.check(token)
     if action not in ACTIONS:
         raise NotFound(f"action: there is no {action}", field="action")
     result = getattr(visitor.memory.items, action)(item_id, actor=visitor.actor)
@@ -85,15 +76,8 @@ def act(
 
 
 @router.post("/memories/change")
-def change_chosen(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Ids,  # noqa: A002 - the verb's name
-    action: Annotated[str, Form()] = "",
-    next: Annotated[str, Form()] = "/memories",  # noqa: A002 - the form's name
-) -> Response:
+def change_chosen(visitor: Writing, id: Ids, action: FormText = "", next: FormText = "/memories") -> Response:
     """Archive or pin all items that were chosen, or the other way round."""
-    visitor.check(token)
     if action not in ACTIONS:
         raise NotFound(f"action: there is no {action}", field="action")
     verb = getattr(visitor.memory.items, action)
@@ -101,29 +85,17 @@ def change_chosen(
 
 
 @router.post("/rollback")
-def rollback(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Ids,  # noqa: A002 - the verb's name
-    next: Annotated[str, Form()] = "/",  # noqa: A002 - the form's name
-    cascade: Annotated[bool, Form()] = False,
-) -> Response:
+def rollback(visitor: Writing, id: Ids, next: FormText = "/", cascade: Annotated[bool, Form()] = False) -> Response:
     """Roll back changes, or entries with all their changes; this can be undone too."""
-    visitor.check(token)
     verb = visitor.memory.rollback
     return _change_each(visitor, next, "rollback", id, lambda one: verb(one, cascade=cascade, actor=visitor.actor))
 
 
 @router.post("/memories/erase")
 def erase(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Ids,  # noqa: A002 - the verb's name
-    typed: Annotated[str | None, Form()] = None,
-    next: Annotated[str, Form()] = "/memories",  # noqa: A002 - the form's name
+    visitor: Administering, id: Ids, typed: Annotated[str | None, Form()] = None, next: FormText = "/memories"
 ) -> Response:
     """Erase items for good, once the id of the one, or the number of several, was typed."""
-    visitor.check(token, Role.ADMIN)
     ids = list(dict.fromkeys(id))
     wanted = short_id(ids[0]) if len(ids) == 1 else str(len(ids))
     if typed is None or typed.strip() != wanted:
@@ -173,3 +145,65 @@ def answer_change(
     if visitor.partial:
         return page(visitor, "changed.html", items=list(items.values()), notice=notice)
     return back_with_notice(visitor, next_page, notice)
+
+
+KINDS: Final = tuple(sorted(STATED_KINDS))
+
+NOTHING_LEARNED: Final = "nothing_learned"
+
+
+class NewMemory(BaseModel):
+    """The form. An empty ``kind``: the text is a message, from which facts are extracted."""
+
+    token: str
+    content: str = ""
+    kind: str = ""
+    subject: str = ""
+    key: str = ""
+    value: str = ""
+    due: str = ""
+    user: str = ""
+    namespace: str = ""
+    next: Annotated[str, AfterValidator(own_path)] = "/memories"
+
+
+@router.get("/memories/new")
+def new_memory(visitor: Visiting, kind: str = "", content: str = "", next: str = "/memories") -> Response:
+    """Show the form, with what the page that leads here knows already."""
+    visitor.caller.needs(Role.WRITE)
+    looking = visitor.looking
+    given = NewMemory(
+        token="", content=content, kind=kind, user=looking.user_id or "", namespace=looking.namespace or "", next=next
+    )
+    return _form_page(visitor, given, status=200)
+
+
+@router.post("/memories/new")
+def add(visitor: Visiting, given: Annotated[NewMemory, Form()]) -> Response:
+    """Remember a text, or one item of a kind; a field that is wrong is named beside the form."""
+    visitor.check(given.token)
+    own = {"subject": given.subject, "key": given.key, "value": given.value} if given.kind else {}
+    if given.kind in PROSPECTIVE:
+        own["due"] = given.due
+    stated = {name: text.strip() for name, text in own.items() if text.strip()}
+    try:
+        result = visitor.memory.add(
+            given.content.replace("\r\n", "\n").strip(),
+            kind=given.kind or None,
+            user_id=given.user.strip() or None,
+            namespace=given.namespace.strip() or None,
+            actor=visitor.actor,
+            **stated,  # type: ignore[arg-type]
+        )
+    except InputError as error:
+        return _form_page(visitor, given, status=400, wrong=error)
+    learned = given.kind or any(item.kind != "message" for item in result.items)
+    entries = (result.entry_id,) if result.items else ()
+    notice = Notice("added" if learned else NOTHING_LEARNED, entries)
+    return back_with_notice(visitor, given.next, notice)
+
+
+def _form_page(visitor: Visitor, given: NewMemory, *, status: int, wrong: InputError | None = None) -> Response:
+    return page(
+        visitor, "new_memory.html", status=status, given=given, kinds=KINDS, prospective=PROSPECTIVE, wrong=wrong
+    )

@@ -1,25 +1,40 @@
-"""Login and logout, and the browser's preferences: language and theme."""
+"""Login, preferences, keys, and the consent to an OAuth client.
 
-from typing import Annotated, Final
+The page of consent asks for the key each time, since cookies are not sent along from the client's site; the request
+stands in its form, and is checked again when the form comes back.
+"""
 
-from fastapi import Form, Request, Response
+import hmac
+import secrets
+from typing import TYPE_CHECKING, Final
 
+from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse
+
+from phronesis.core.api_keys import ApiKey, Role
 from phronesis.errors import Forbidden, Unauthenticated
 from phronesis.interfaces.http.dependencies import address_of
-from phronesis.interfaces.web.rendering import bare_page
-from phronesis.interfaces.web.routing import back, make_router, own_path
+from phronesis.interfaces.web.rendering import HEADERS, back, bare_page, make_router, own_path, page
 from phronesis.interfaces.web.session import (
     FORM_TOKEN,
     LANGUAGE,
+    LANGUAGES,
     SESSION,
     THEME,
     THEMES,
     YEAR,
+    FormText,
+    Sending,
+    Visiting,
+    Visitor,
     VisitorFactory,
     is_same_site,
     set_cookie,
 )
-from phronesis.interfaces.web.words import LANGUAGES
+
+if TYPE_CHECKING:
+    from phronesis.interfaces.http.oauth import Approval, OAuthProvider
 
 SESSION_AGE: Final = 12 * 3600
 """Seconds until a browser discards the key: a working day."""
@@ -28,7 +43,7 @@ router = make_router()
 
 
 @router.get("/login")
-def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002 - the query's name
+def login_page(request: Request, next: str = "/") -> Response:
     """Ask for an API key."""
     reception: VisitorFactory = request.app.state.reception
     words, theme = reception.words_and_theme(request)
@@ -36,7 +51,7 @@ def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002 - t
 
 
 @router.post("/login")
-def login(request: Request, key: Annotated[str, Form()], next: Annotated[str, Form()] = "/") -> Response:  # noqa: A002
+def login(request: Request, key: FormText, next: FormText = "/") -> Response:
     """Take an API key, and keep it in a cookie that no script reads. Each try counts for the address it comes from."""
     _check_origin(request)
     reception: VisitorFactory = request.app.state.reception
@@ -62,12 +77,7 @@ def logout(request: Request) -> Response:
 
 
 @router.post("/preferences")
-def preferences(
-    request: Request,
-    next: Annotated[str, Form()] = "/",  # noqa: A002 - the form's name
-    language: Annotated[str, Form()] = "",
-    theme: Annotated[str, Form()] = "",
-) -> Response:
+def preferences(request: Request, next: FormText = "/", language: FormText = "", theme: FormText = "") -> Response:
     """Remember the language or the theme in the browser."""
     _check_origin(request)
     response, secure = back(next), request.url.scheme == "https"
@@ -82,3 +92,91 @@ def _check_origin(request: Request) -> None:
     """Raise Forbidden for a cross-site form: the login forms follow no page of ours, so they carry no token."""
     if not is_same_site(request):
         raise Forbidden("origin: this form was sent by another site", field="origin")
+
+
+@router.get("/keys")
+def keys(visitor: Visiting) -> Response:
+    """List keys and grants, the newest first: an admin sees all, a user their own."""
+    _check_right(visitor)
+    listed = sorted(visitor.memory.admin.keys.list(), key=lambda key: (key.active, key.created_at), reverse=True)
+    return page(visitor, "keys.html", keys=listed)
+
+
+@router.post("/keys/revoke")
+def revoke(visitor: Sending, id: FormText) -> Response:
+    """Revoke a key, or what an OAuth client was granted."""
+    _check_right(visitor)
+    visitor.memory.admin.keys.revoke(id)
+    return back("/keys")
+
+
+def _check_right(visitor: Visitor) -> None:
+    if not visitor.sees_keys:
+        visitor.caller.needs(Role.ADMIN)
+
+
+FIELDS: Final = ("response_type", "client_id", "redirect_uri", "code_challenge", "scope", "state", "resource")
+"""Parameters of an authorization request, as the form holds them."""
+
+consent_router = make_router()
+
+
+@consent_router.get("/consent")
+async def consent_page(request: Request) -> Response:
+    """Show which client asks, where the answer goes, and what it will be able to do."""
+    approval = await _provider(request).read_approval(request.query_params)
+    return _consent_form(request, approval, dict(request.query_params))
+
+
+@consent_router.post("/consent")
+async def decide(request: Request) -> Response:
+    """Send the client a code, or that the person declined."""
+    form = {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
+    token = request.cookies.get(FORM_TOKEN, "")
+    same = hmac.compare_digest(form.get("token", "").encode(), token.encode())
+    if not (token and same and is_same_site(request)):
+        raise Forbidden("token: this form is from an older page; connect anew from the client", field="token")
+    approval = await _provider(request).read_approval(form)
+    if form.get("decision") != "approve":
+        return RedirectResponse(approval.answer(error="access_denied"), status_code=303)
+    request.app.state.sign_ins.take(address_of(request))
+    key = await run_in_threadpool(_key_of, request, form.get("key", "").strip())
+    if key is None or key.user_id is None:
+        return _consent_form(request, approval, form, wrong="wrong" if key is None else "unbound")
+    grants = _provider(request).grants
+    code = await run_in_threadpool(grants.issue_code, approval.client.client_id, key, approval.data)
+    return RedirectResponse(approval.answer(code=code), status_code=303)
+
+
+def _provider(request: Request) -> "OAuthProvider":
+    provider: OAuthProvider = request.app.state.oauth
+    return provider
+
+
+def _key_of(request: Request, token: str) -> ApiKey | None:
+    reception: VisitorFactory = request.app.state.reception
+    try:
+        return reception.admission.admit(token).key
+    except Unauthenticated:
+        return None
+
+
+def _consent_form(request: Request, approval: "Approval", given: dict[str, str], *, wrong: str = "") -> Response:
+    reception: VisitorFactory = request.app.state.reception
+    words, theme = reception.words_and_theme(request)
+    token = request.cookies.get(FORM_TOKEN) or secrets.token_urlsafe(32)
+    response = bare_page(
+        words,
+        theme,
+        "consent.html",
+        status=401 if wrong else 200,
+        approval=approval,
+        fields={name: given[name] for name in FIELDS if name in given},
+        token=token,
+        wrong=wrong,
+    )
+    set_cookie(response, FORM_TOKEN, token, secure=request.url.scheme == "https")
+    # Browsers apply form-action to redirects too.
+    policy = HEADERS["Content-Security-Policy"].replace("form-action 'self'", f"form-action 'self' {approval.origin}")
+    response.headers["Content-Security-Policy"] = policy
+    return response

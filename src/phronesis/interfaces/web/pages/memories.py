@@ -1,20 +1,26 @@
-"""Pages of memories: the list and search, and one item with its provenance and history."""
+"""Pages of memories: the list and search, their export, and one item with its provenance and history."""
 
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Response
+from fastapi.responses import StreamingResponse
 
-from phronesis.core.context_outcomes import CONTEXT_OUTCOME
 from phronesis.core.items import KINDS, Item
+from phronesis.core.relations import CONTEXT_OUTCOME
 from phronesis.core.results import Explanation, HistoryEvent
+from phronesis.core.serialization import as_json
 from phronesis.core.timestamps import parse_moment
-from phronesis.errors import NotFound
+from phronesis.errors import InputError, NotFound
 from phronesis.experience.laws.records import L1
-from phronesis.interfaces.web.pages.people import trait_told
-from phronesis.interfaces.web.rendering import address, page
-from phronesis.interfaces.web.routing import make_router
-from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.interfaces.web.pages.item_edits import Ids
+from phronesis.interfaces.web.pages.traits import trait_told
+from phronesis.interfaces.web.rendering import address, make_router, page
+from phronesis.interfaces.web.session import FormText, Sending, Visiting, Visitor
 from phronesis.traits.laws.records import Trait
 
 # The list: browse page by page, or search and see why each result was found.
@@ -90,6 +96,95 @@ def memories(visitor: Visiting, wanted: Listed, cursor: str = "") -> Response:
     further = address("/memories", cursor=listed.next_cursor, **asked)
     return page(visitor, template, found=None, listed=listed, further=further, **shared)
 
+
+EXPORTED: Final = 500
+"""Items that are read at a time."""
+
+MAX_FOUND: Final = 1_000
+"""Maximum results of a search in a file."""
+
+FORMATS: Final = {"jsonl": "application/x-ndjson", "csv": "text/csv"}
+
+COLUMNS: Final = (
+    *("id", "kind", "content", "subject", "key", "value", "user_id", "namespace", "occurred_at", "recorded_at"),
+    *("valid_from", "valid_to", "status", "ended", "pinned", "importance", "confidence", "trust", "source_type"),
+    *("source_ref", "session_id", "agent_id", "run_id", "external_id", "metadata"),
+)
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""Beginnings of a cell that a spreadsheet would calculate."""
+
+
+@router.get("/memories/export")
+def export(visitor: Visiting, asked: Listed, format: str = "jsonl") -> Response:
+    """Return all items of a list, or the results of a search, as a file."""
+    wanted = {**asked.arguments, **visitor.looking.scope}
+    if asked.q:
+        found = visitor.memory.search(asked.q, limit=MAX_FOUND, **wanted)
+        return _file(format, (one.item for one in found))
+    first = visitor.memory.get_all(limit=EXPORTED, **wanted)  # before the response begins, so that errors are pages
+
+    def items() -> Iterator[Item]:
+        listed = first
+        yield from listed
+        while listed.next_cursor is not None:
+            listed = visitor.memory.get_all(limit=EXPORTED, cursor=listed.next_cursor, **wanted)
+            yield from listed
+
+    return _file(format, items())
+
+
+@router.post("/memories/export")
+def export_chosen(visitor: Sending, id: Ids, format: FormText = "jsonl") -> Response:
+    """Return the items that were chosen as a file."""
+    return _file(format, _chosen(visitor, id))
+
+
+def _chosen(visitor: Visitor, ids: list[str]) -> list[Item]:
+    found = []
+    for one in dict.fromkeys(ids):
+        try:
+            found.append(visitor.memory.get(one))
+        except NotFound:  # erased meanwhile
+            continue
+    return found
+
+
+def _file(form: str, items: Iterable[Item]) -> Response:
+    if form not in FORMATS:
+        raise InputError(f"format must be one of {', '.join(FORMATS)}", field="format")
+    lines = _csv_lines(items) if form == "csv" else (f"{_json(item.to_dict())}\n" for item in items)
+    head = {"Content-Disposition": f'attachment; filename="memories.{form}"'}
+    return StreamingResponse(
+        (line.encode("utf-8", "replace") for line in lines), media_type=f"{FORMATS[form]}; charset=utf-8", headers=head
+    )
+
+
+def _csv_lines(items: Iterable[Item]) -> Iterator[str]:
+    """Yield the lines of a table, after a byte order mark by which spreadsheets know that it is UTF-8."""
+    yield "\ufeff" + _row(COLUMNS)
+    for item in items:
+        fields = item.to_dict()
+        yield _row(_cell(fields.get(name)) for name in COLUMNS)
+
+
+def _row(cells: Iterable[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(cells)
+    return line.getvalue()
+
+
+def _cell(value: object) -> str:
+    """Return a value as a cell; one that looks like a formula begins with an apostrophe."""
+    text = "" if value is None else value if isinstance(value, str) else _json(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _json(value: object) -> str:
+    return json.dumps(as_json(value), ensure_ascii=False)
+
+
+# One item.
 
 LINKED_SHOWN: Final = 60
 """Maximum items shown because an edge joins them to this one."""

@@ -1,6 +1,6 @@
-"""Pages of users: the list, one user's facts and traits with what a person may do about them, and a trait over time."""
+"""Pages of users: the list, and what is known of one, grouped, corrected, exported and erased."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
@@ -8,23 +8,149 @@ from typing import Annotated, Any, Final
 from fastapi import Form, Response
 
 from phronesis.core.api_keys import Role
-from phronesis.core.confidence import CORE_ABOVE, EMERGING_FROM, ESTABLISHED_FROM
-from phronesis.core.items import Item
-from phronesis.core.prospective import due_of
+from phronesis.core.ids import LaneKind
+from phronesis.core.items import Item, due_of
 from phronesis.core.reports import RECORDED_KINDS
-from phronesis.core.results import HistoryEvent
-from phronesis.core.timestamps import isoformat
+from phronesis.core.serialization import as_json
+from phronesis.core.statements import DENIES
 from phronesis.errors import InputError, NotFound
-from phronesis.interfaces.web.notices import Notice
-from phronesis.interfaces.web.pages.person_facts import corrected, export_lines, facts_of, key_text
 from phronesis.interfaces.web.pages.sessions import cards_of
-from phronesis.interfaces.web.rendering import address, item_address, page
-from phronesis.interfaces.web.routing import back, back_with_notice, json_lines_file, make_router
-from phronesis.interfaces.web.session import Visiting, Visitor
-from phronesis.interfaces.web.words import Words
-from phronesis.traits.contradictions import FACETS
-from phronesis.traits.laws.records import CONTEXTS, Trait, TraitEvidence
+from phronesis.interfaces.web.pages.traits import STAGES
+from phronesis.interfaces.web.rendering import address, back, back_with_notice, json_lines_file, make_router, page
+from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Words, Writing
+from phronesis.memory import Memory
+from phronesis.store.lanes import lane_names
+from phronesis.traits.laws.records import Trait
 from phronesis.traits.laws.strength import RANKS
+
+FACT_KINDS: Final = ("profile", "preference", "fact", "decision")
+"""Kinds of items that a user's page shows as facts."""
+
+FACTS_SHOWN: Final = 300
+"""Maximum facts on a user's page, the newest; the list of memories has the others."""
+
+EXPORTED: Final = 500
+"""Items read at once for an export."""
+
+TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
+    "health": ("allergy", "diet", "health", "medication", "measurement"),
+    "identity": ("name", "alias", "address_as", "age", "birthday", "gender", "nationality", "language"),
+    "contact": ("email", "phone", "address", "home_city", "hometown", "timezone", "contact"),
+    "work": ("employer", "job", "role", "school", "field_of_study", "skill", "availability"),
+    "people": (
+        "relationship_status",
+        "partner",
+        "child",
+        "parent",
+        "sibling",
+        "relative",
+        "friend",
+        "colleague",
+        "pet",
+    ),
+    "likes": ("likes", "dislikes", "prefers", "favorite", "hobby", "habit", "uses", "possession"),
+    "replies": ("reply_language", "reply_style", "convention"),
+    "decisions": ("decision",),
+}
+"""Topics in the order of the page, each with its keys, a family by its first part. Other keys are of the topic "other".
+
+The keys are those of docs/memory-types.md.
+"""
+
+_TOPIC_OF: Final = {key: topic for topic, keys in TOPICS.items() for key in keys}
+_TOPIC_OF_KIND: Final = {"preference": "likes", "decision": "decisions"}
+_PLACE: Final = {name: n for n, name in enumerate([*TOPICS, "other"])}
+
+USER: Final = "user"
+"""Subject of what is known of the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    """The facts of one topic about one subject; ``subject`` is None for the user."""
+
+    subject: str | None
+    topic: str
+    facts: Sequence[Item]
+
+
+def key_text(item: Item, words: Words) -> str:
+    """Return what a fact is called: by its key ("Allergy", "Favourite color"), else by its kind."""
+    return _key_text(item.key, words) if item.key else words.of("kind", item.kind).capitalize()
+
+
+def _key_text(key: str, words: Words) -> str:
+    """Return what a key is called; a custom key in its own words."""
+    if key.startswith(DENIES):
+        return words("key_of.not", name=_key_text(key.removeprefix(DENIES), words))
+    family, _, name = key.partition(".")
+    own = f"key_of.{family}"
+    if name and own in words.table:
+        return words(own, name=name.replace("_", " "))
+    return words.table.get(f"key.{key}") or key.replace("_", " ").replace(".", ": ")
+
+
+def group_facts(items: Sequence[Item], user_id: str) -> list[FactGroup]:
+    """Return a user's facts by subject, the user first, and by topic; within one, the most important first."""
+    groups: dict[tuple[str | None, str], list[Item]] = {}
+    for item in items:
+        subject = None if item.subject in {None, "", USER, user_id} else item.subject
+        groups.setdefault((subject, _topic_of(item)), []).append(item)
+    for facts in groups.values():
+        facts.sort(key=lambda item: (-item.importance, item.key or ""))
+    order = sorted(groups, key=lambda group: (group[0] is not None, group[0] or "", _PLACE[group[1]]))
+    return [FactGroup(*group, groups[group]) for group in order]
+
+
+def _topic_of(item: Item) -> str:
+    """Return the topic of a fact by its key, of a denial by the key that it denies; without a key, by its kind."""
+    if not item.key:
+        return _TOPIC_OF_KIND.get(item.kind, "other")
+    return _TOPIC_OF.get(item.key.removeprefix(DENIES).partition(".")[0], "other")
+
+
+def facts_of(memory: Memory, user_id: str) -> list[FactGroup]:
+    """Return what is known of a user, without what is shared."""
+    found = memory.get_all(user_id=user_id, kinds=FACT_KINDS, limit=FACTS_SHOWN)
+    return group_facts([item for item in found if item.user_id == user_id], user_id)
+
+
+def corrected(item: Item, value: str, content: str, words: Words) -> tuple[str, str | None] | None:
+    """Return the text and the value of a fact after a person's correction; None where nothing is new.
+
+    A new value takes the place of the old one in the text too, unless the text was changed as well. The value is None
+    where only the text is new.
+    """
+    was = item.value if isinstance(item.value, str) else ""
+    if value and value != was:
+        if content == item.content:
+            content = content.replace(was, value) if was and was in content else f"{key_text(item, words)}: {value}"
+        return content, value
+    return (content, None) if content and content != item.content else None
+
+
+def export_lines(memory: Memory, user_id: str) -> Iterator[dict[str, Any]]:
+    """Yield all that a user's own lane holds: items of every state, what is in quarantine, turns, and entities."""
+    cursor: str | None = None
+    while True:
+        found = memory.get_all(
+            user_id=user_id, filters={"status": {"in": ["active", "archived"]}}, limit=EXPORTED, cursor=cursor
+        )
+        yield from ({"record": "memory", **item.to_dict()} for item in found if item.user_id == user_id)
+        cursor = found.next_cursor
+        if cursor is None:
+            break
+    for item in memory.quarantine.list(user_id=user_id, limit=10_000):
+        if item.user_id == user_id:
+            yield {"record": "quarantined", **item.to_dict()}
+    for session in memory.sessions.list(user_id=user_id):
+        if session.user_id == user_id:
+            for turn in memory.sessions.turns(session.session_id, user_id=user_id):
+                yield {"record": "turn", **as_json(turn.to_dict())}
+    for entity in memory.entities.list(user_id=user_id, limit=10_000):
+        if entity.user_id == user_id:
+            yield {"record": "entity", **as_json(entity.to_dict())}
+
 
 # Users: the list, and one user's traits with when and why a reflection is due.
 
@@ -63,7 +189,7 @@ def people(visitor: Visiting, q: str = "") -> Response:
 
 
 @router.get(VIEW)
-def person(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A002 - the query's name
+def person(visitor: Visiting, id: str, done: str = "") -> Response:
     """Show what is known of a user, what kind of person they are, and what is to be done for them."""
     memory = visitor.memory
     sessions = [one for one in memory.sessions.list(user_id=id) if one.user_id == id]
@@ -84,46 +210,31 @@ def person(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A00
     )
 
 
-@router.get("/people/evidence")
-def evidence(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
-    """Show the memories for and against a trait: a part of its user's page."""
-    item = visitor.memory.get(id)
-    return page(visitor, "trait_evidence.html", item=item, trait=_both_sides(visitor, item.id))
-
-
 @router.get("/people/export")
-def export(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def export(visitor: Visiting, id: str) -> Response:
     """Return all that is held about a user, as JSON lines."""
     visitor.caller.acting_user(id)  # before the response begins, so that the error is a page
     return json_lines_file(id, export_lines(visitor.memory, id))
 
 
 @router.get("/people/due")
-def due(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def due(visitor: Visiting, id: str) -> Response:
     """Return whether a reflection on a user is due: a part of the page, for which all that is new of them is read."""
     return page(visitor, "due.html", due=visitor.memory.should_reflect(id))
 
 
 @router.post("/people/reflect")
-def reflect(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, Form()]) -> Response:  # noqa: A002
+def reflect(visitor: Writing, id: FormText) -> Response:
     """Reflect on a user now."""
-    visitor.check(token)
     cycle = visitor.memory.reflect(id, force=True, actor=visitor.actor)
     return back("/people/view", id=id, done=f"reflected_{cycle.status}")
 
 
 @router.post("/people/correct")
 def correct_fact(
-    visitor: Visiting,
-    *,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    version: Annotated[int, Form()],
-    content: Annotated[str, Form()],
-    value: Annotated[str, Form()] = "",
+    visitor: Writing, *, id: FormText, version: Annotated[int, Form()], content: FormText, value: FormText = ""
 ) -> Response:
     """Correct a fact where it stands; refused when somebody else changed it meanwhile."""
-    visitor.check(token)
     item = visitor.memory.get(id)
     changed = corrected(item, value.strip(), content.strip(), visitor.words)
     if changed is None:
@@ -134,14 +245,8 @@ def correct_fact(
 
 
 @router.post("/people/end")
-def end(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    how: Annotated[str, Form()],
-) -> Response:
+def end(visitor: Writing, id: FormText, how: FormText) -> Response:
     """End a fact that was never so (``wrong``) or is so no longer (``over``), or a task that is ``finished``."""
-    visitor.check(token)
     if how not in ENDS:
         raise InputError(f"how: must be one of {', '.join(ENDS)}", field="how")
     item = visitor.memory.get(id)
@@ -149,14 +254,8 @@ def end(
 
 
 @router.post("/people/erase")
-def erase(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    typed: Annotated[str, Form()] = "",
-) -> Response:
+def erase(visitor: Administering, id: FormText, typed: FormText = "") -> Response:
     """Erase a user with all that is held about them, once their name was typed."""
-    visitor.check(token, Role.ADMIN)
     if typed.strip() != id:
         raise InputError(f"typed: type {id} to erase all that is held about them", field="typed")
     return page(visitor, "erased.html", certificate=visitor.memory.erase(user_id=id, actor=visitor.actor))
@@ -205,147 +304,18 @@ def open_tasks(visitor: Visitor, user_id: str) -> list[OpenTask]:
     return [OpenTask(one, due_of(one), one.id in now) for one in list(found.values())[:TASKS]]
 
 
-BORDERS: Final = {"emerging": EMERGING_FROM, "established": ESTABLISHED_FROM, "core": CORE_ABOVE}
-"""Minimum confidence of a stage."""
+LANE_KINDS: Final[dict[str, LaneKind]] = {"user": "user", "namespace": "shared"}
 
-STAGES: Final = (
-    ("candidate", 0.0, EMERGING_FROM),
-    ("emerging", EMERGING_FROM, ESTABLISHED_FROM),
-    ("established", ESTABLISHED_FROM, CORE_ABOVE),
-    ("core", CORE_ABOVE, 1.0),
-)
-"""Stages in order, each with the confidence at which it begins and ends."""
+MAX_NAMES: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A trait after a change: time, confidence, stage, and counts of evidence for and against it."""
-
-    at: Any
-    confidence: float
-    stage: str
-    supporting: int
-    contradicting: int
-
-
-@dataclass(frozen=True, slots=True)
-class TraitDetails:
-    """What a trait's page shows in addition to an item's page."""
-
-    moments: Sequence[Moment]
-    chart: Mapping[str, Any]
-    supporting: Sequence[TraitEvidence]
-    contradicting: Sequence[TraitEvidence]
-    parents: Sequence[Item]
-    contexts: Sequence[str] = CONTEXTS
-    facets: Sequence[str] = FACETS
-
-
-def trait_told(visitor: Visitor, trait: Trait, history: Sequence[HistoryEvent]) -> TraitDetails:
-    """Return what a trait's page shows in addition; changes are oldest first."""
-    moments = moments_of(history)
-    sides = _both_sides(visitor, trait.id)
-    return TraitDetails(
-        moments,
-        chart_of(moments, visitor.words),
-        sides["supporting"],
-        sides["contradicting"],
-        _parents(visitor, trait),
-    )
-
-
-def _both_sides(visitor: Visitor, trait_id: str) -> dict[str, list[TraitEvidence]]:
-    rows = visitor.memory.traits.evidence(trait_id)
-    return {name: [row for row in rows if row.evidence_type == name] for name in ("supporting", "contradicting")}
-
-
-@router.post("/traits/{item_id}/correct")
-def correct(
-    visitor: Visiting,
-    item_id: str,
-    *,
-    token: Annotated[str, Form()],
-    version: Annotated[int, Form()],
-    content: Annotated[str, Form()],
-    context: Annotated[str, Form()],
-    facet: Annotated[str, Form()] = "",
-    reason: Annotated[str, Form()] = "",
-) -> Response:
-    """Correct a trait by hand; refused when somebody else, or a reflection, changed it meanwhile."""
-    visitor.check(token)
-    visitor.memory.traits.correct(
-        item_id,
-        content=content,
-        context=context,
-        facet=facet or None,
-        reason=reason.strip() or None,
-        expected_version=version,
-        actor=visitor.actor,
-    )
-    return back(item_address(item_id), done="corrected")
-
-
-def moments_of(history: Sequence[HistoryEvent]) -> list[Moment]:
-    """Return a trait's state after each change of its confidence or stage."""
-    out: list[Moment] = []
-    confidence, stage = None, "candidate"
-    for event in history:
-        moved = [name for name in ("confidence", "stage") if name in event.fields]
-        confidence = event.fields["confidence"][1] if "confidence" in moved else confidence
-        stage = event.fields["stage"][1] or stage if "stage" in moved else stage
-        found = [row["polarity"] for row in event.evidence_added]
-        if confidence is not None and (moved or found):
-            out.append(Moment(event.at, confidence, stage, found.count("support"), found.count("contra")))
-    return out
-
-
-def chart_of(moments: Sequence[Moment], words: Words) -> dict[str, Any]:
-    """Return the ECharts options of a trait's confidence: its line, and the borders of the stages.
-
-    A colour is the name of a CSS variable, which the page's script resolves.
-    """
-    points = [
-        {
-            "value": [isoformat(one.at), round(100 * one.confidence, 2)],
-            "itemStyle": {"color": "--bad" if one.contradicting else "--main"},
-        }
-        for one in moments
-    ]
-    ends = [isoformat(one.at) for one in (*moments[:1], *moments[-1:])]
-    borders = [
-        {
-            "type": "line",
-            "data": [[at, 100 * border] for at in ends],
-            "symbol": "none",
-            "silent": True,
-            "lineStyle": {"color": "--quiet", "width": 1, "type": "dashed"},
-            "endLabel": {"show": True, "formatter": words.of("stage", name), "color": "--quiet", "fontSize": 13},
-        }
-        for name, border in BORDERS.items()
-    ]
-    line = {
-        "type": "line",
-        "data": points,
-        "symbol": "circle",
-        "symbolSize": 10,
-        "lineStyle": {"color": "--main", "width": 3},
-    }
-    labels = {"color": "--quiet", "hideOverlap": True, "fontSize": 13}
-    axis = {"axisLine": {"lineStyle": {"color": "--line"}}, "splitLine": {"show": False}}
-    return {
-        "animation": False,
-        "grid": {"left": 44, "right": 96, "top": 16, "bottom": 32},
-        "xAxis": {"type": "time", **axis, "axisLabel": labels | {"formatter": "{yyyy}-{MM}-{dd}"}},
-        "yAxis": {"type": "value", "min": 0, "max": 100, **axis, "axisLabel": labels | {"formatter": "{value} %"}},
-        "series": [*borders, line],
-    }
-
-
-def _parents(visitor: Visitor, trait: Trait) -> list[Item]:
-    out: list[Item] = []
-    for one in trait.parent_ids:
-        try:
-            out.append(visitor.memory.get(one))
-        except NotFound:  # erased meanwhile
-            continue
-    return out
+@router.get("/suggestions/{field}")
+def suggest(visitor: Visiting, field: str, user: str = "", namespace: str = "") -> Response:
+    """Return the names that contain what was typed, most recently active first; for admins, who may list them."""
+    visitor.caller.needs(Role.ADMIN)
+    if field not in LANE_KINDS:
+        raise NotFound(f"field: there are no suggestions for {field}", field="field")
+    memory, typed = visitor.memory.admin, (user if field == "user" else namespace).strip()
+    with memory.components.database.transaction(memory.tenant, "read") as unit:
+        names = lane_names(unit, LANE_KINDS[field], containing=typed, limit=MAX_NAMES)
+    return page(visitor, "suggestions.html", names=names)

@@ -1,25 +1,80 @@
-"""Pages of documents: ingest one, read its sections, and compare its versions."""
+"""Pages of documents: ingest one, read its sections as HTML without foreign content, and compare its versions."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from fastapi import Depends, File, Form, Response, UploadFile
+from fastapi import Depends, File, Response, UploadFile
 from fastapi.responses import RedirectResponse
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup, escape
 
-from phronesis.core.documents import DOCUMENT, SECTION, DocumentRow
+from phronesis.core.entries import DOCUMENT, SECTION, DocumentRow
 from phronesis.core.items import Item
 from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.uploads import stored_name
 from phronesis.interfaces.web.pages.memories import list_files
-from phronesis.interfaces.web.rendering import address, item_address, page
-from phronesis.interfaces.web.routing import back, make_router
-from phronesis.interfaces.web.section_text import section_html
-from phronesis.interfaces.web.session import Visiting, Visitor
-from phronesis.resources.laws.records import IngestedResource, Resource
+from phronesis.interfaces.web.rendering import address, back, item_address, make_router, page
+from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Writing
+from phronesis.resources.documents import IngestedResource, Resource
+from phronesis.resources.readers.port import DOCX, HTML, MARKDOWN, NOTEBOOK, PDF, PLAIN, PPTX, RST, XLSX
+
+_MARKDOWN: Final = frozenset({MARKDOWN, NOTEBOOK, HTML, DOCX, PPTX, XLSX})
+"""Formats whose readers give Markdown."""
+
+_PROSE: Final = frozenset({"", PLAIN, PDF, RST})
+"""Formats whose text is shown as it stands; all others are code or data."""
+
+_TARGETS: Final = ("https://", "http://", "mailto:")
+"""What a link may lead to. The path of a file beside the document is no path on this server."""
+
+_HEADING: Final = 3
+"""The highest level of a heading in a section, below those of the page and of the section."""
+
+
+def section_html(text: str, media_type: str | None) -> Markup:
+    """Return a section as HTML: no markup of its own, no pictures, and no links but to pages and e-mail addresses."""
+    form = (media_type or "").partition(";")[0].strip()
+    if form in _MARKDOWN:
+        return Markup('<div class="prose">{}</div>').format(Markup(_parser().render(text)))  # noqa: S704 - html is off
+    shown = '<p class="pre">{}</p>' if form in _PROSE else '<pre tabindex="0"><code>{}</code></pre>'
+    return Markup(shown).format(text)  # noqa: S704 - one of two constants
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    for kind, rule in (("image", _picture), ("link_open", _link), ("heading_open", _head), ("heading_close", _head)):
+        parser.add_render_rule(kind, rule)
+    return parser
+
+
+def _picture(
+    renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: MutableMapping[str, Any]
+) -> str:
+    words = renderer.renderInlineAsText(tokens[n].children, options, env)
+    return f'<span class="badge">{escape(words)}</span>' if words else ""
+
+
+def _link(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    token = tokens[n]
+    if str(token.attrs.get("href", "")).lower().startswith(_TARGETS):
+        token.attrSet("rel", "noreferrer noopener nofollow external")
+    else:
+        token.attrs.pop("href", None)
+    return renderer.renderToken(tokens, n, options, env)
+
+
+def _head(renderer: RendererHTML, tokens: Sequence[Token], n: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    tokens[n].tag = f"h{min(6, int(tokens[n].tag[1]) + _HEADING - 1)}"
+    return renderer.renderToken(tokens, n, options, env)
+
 
 PAGE: Final = 30
 """Documents per page."""
@@ -66,10 +121,7 @@ def resources(visitor: Visiting, cursor: str = "") -> Response:
 
 
 def _document_arguments(
-    uri: Annotated[str, Form()] = "",
-    title: Annotated[str, Form()] = "",
-    user: Annotated[str, Form()] = "",
-    namespace: Annotated[str, Form()] = "",
+    uri: FormText = "", title: FormText = "", user: FormText = "", namespace: FormText = ""
 ) -> dict[str, str | None]:
     """Return a form's values about a document, without its text, as arguments."""
     given = {"uri": uri, "title": title, "user_id": user, "namespace": namespace}
@@ -78,16 +130,14 @@ def _document_arguments(
 
 @router.post("/resources")
 def take_in(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
+    visitor: Writing,
     file: Annotated[UploadFile | None, File()] = None,
     *,
-    text: Annotated[str, Form()] = "",
-    url: Annotated[str, Form()] = "",
+    text: FormText = "",
+    url: FormText = "",
     named: Annotated[dict[str, str | None], Depends(_document_arguments)],
 ) -> Response:
     """Take a document in: a file, a text, or a page where the policy lets it be fetched."""
-    visitor.check(token)
     about: dict[str, Any] = {**named, "actor": visitor.actor}
     given: dict[str, Any] = {name: value for name, value in (("text", text), ("url", url)) if value.strip()}
     if file is not None and file.filename:
@@ -103,13 +153,7 @@ def take_in(
 
 @router.get("/resources/view")
 def resource(
-    visitor: Visiting,
-    id: str,  # noqa: A002 - the query's name
-    *,
-    version: int = 0,
-    compare: int = 0,
-    start: int = 0,
-    done: str = "",
+    visitor: Visiting, id: str, *, version: int = 0, compare: int = 0, start: int = 0, done: str = ""
 ) -> Response:
     """Show a document in reading order, as it is or as a ``version`` was, or what a version changed (``compare``)."""
     held = visitor.memory.resources.get(id)
@@ -136,7 +180,7 @@ def resource(
 
 
 @router.get("/resources/section")
-def section(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def section(visitor: Visiting, id: str) -> Response:
     """Show a section, as a citation names it, in the newest version of its document that has it."""
     item = visitor.memory.get(id)
     if item.kind != SECTION:

@@ -9,9 +9,8 @@ from fastapi import Depends, Form, Response
 from phronesis.core.items import Item
 from phronesis.errors import InputError, MissingExtra
 from phronesis.interfaces.web.pages.memories import list_files
-from phronesis.interfaces.web.rendering import address, page
-from phronesis.interfaces.web.routing import back, make_router
-from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.interfaces.web.rendering import address, back, make_router, page
+from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Writing
 from phronesis.reasoning.laws.item_records import LearnResult
 from phronesis.reasoning.laws.records import Review
 
@@ -58,7 +57,7 @@ def runs(visitor: Visiting, cursor: str = "") -> Response:
 
 
 @router.get("/runs/view")
-def run(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A002 - the query's name
+def run(visitor: Visiting, id: str, done: str = "") -> Response:
     """Show a run with all that came of it."""
     record = visitor.memory.runs.get(id, **visitor.looking.owner)
     drawing, missing = modifier_drawing(visitor, record.review)
@@ -79,47 +78,37 @@ def run(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A002 -
 
 @router.post("/runs/feedback")
 def feedback(
-    visitor: Visiting,
+    visitor: Writing,
     *,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
+    id: FormText,
     made: Annotated[ProductRows, Depends()],
-    pros: Annotated[str, Form()] = "",
-    cons: Annotated[str, Form()] = "",
-    other: Annotated[str, Form()] = "",
+    pros: FormText = "",
+    cons: FormText = "",
+    other: FormText = "",
 ) -> Response:
     """Say what a run came to."""
-    visitor.check(token)
     given = {"products": made.products(), "pros": pros.strip(), "cons": cons.strip(), "other": other.strip()}
     visitor.memory.runs.feedback(id, given, **visitor.looking.owner, actor=visitor.actor)
     return _show_again(visitor, id, "feedback")
 
 
 @router.post("/runs/learn")
-def learn(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, Form()]) -> Response:  # noqa: A002
+def learn(visitor: Writing, id: FormText) -> Response:
     """Learn from a run."""
-    visitor.check(token)
     visitor.memory.learn(id, **visitor.looking.owner, actor=visitor.actor)
     return _show_again(visitor, id, "learned")
 
 
 @router.post("/runs/unlearn")
-def unlearn(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    entry: Annotated[str, Form()],
-) -> Response:
+def unlearn(visitor: Writing, id: FormText, entry: FormText) -> Response:
     """Take back what was learned from a run."""
-    visitor.check(token)
     visitor.memory.rollback(entry, actor=visitor.actor)
     return _show_again(visitor, id, "rollback")
 
 
 @router.post("/runs/review")
-def review(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, Form()]) -> Response:  # noqa: A002
+def review(visitor: Writing, id: FormText) -> Response:
     """Look up the modifier of a run at PubChem, which this server asks: half a minute at most is waited for."""
-    visitor.check(token)
     found = visitor.memory.runs.review(id, **visitor.looking.owner, refresh=True)
     return _show_again(visitor, id, f"review_{found.reason}" if found.status == "unresolved" else "reviewed")
 

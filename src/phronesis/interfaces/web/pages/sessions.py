@@ -3,19 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from fastapi import Form, Response
+from fastapi import Response
 
-from phronesis.core.api_keys import Role
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.core.results import SessionInfo, Turn
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError, NotFound
-from phronesis.interfaces.web.rendering import address, page
-from phronesis.interfaces.web.routing import json_lines_file, make_router
-from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.interfaces.web.rendering import address, json_lines_file, make_router, page
+from phronesis.interfaces.web.session import Administering, FormText, Visiting, Visitor
 
 PAGE: Final = 30
 """Sessions per page."""
@@ -168,7 +166,7 @@ def _day(given: str, field: str) -> datetime | None:
 
 
 @router.get("/sessions/view")
-def session(visitor: Visiting, id: str, before: int = 0) -> Response:  # noqa: A002 - the query's name
+def session(visitor: Visiting, id: str, before: int = 0) -> Response:
     """Show a session as a conversation: its last turns, or those before the turn ``before``."""
     latest = _latest_turn(visitor, id)
     found = visitor.memory.sessions.turns(id, **visitor.looking.owner, last=TURNS + 1, before=before or None)
@@ -200,7 +198,7 @@ def _latest_turn(visitor: Visitor, session_id: str) -> Turn:
 
 
 @router.get("/sessions/export")
-def export(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def export(visitor: Visiting, id: str) -> Response:
     """Return the turns of a session, as JSON lines."""
     _latest_turn(visitor, id)
     turns = visitor.memory.sessions.turns(id, **visitor.looking.owner)
@@ -208,14 +206,8 @@ def export(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's 
 
 
 @router.post("/sessions/erase")
-def erase(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    typed: Annotated[str, Form()] = "",
-) -> Response:
+def erase(visitor: Administering, id: FormText, typed: FormText = "") -> Response:
     """Erase a session with what was learned there, once its id was typed."""
-    visitor.check(token, Role.ADMIN)
     if typed.strip() != id:
         raise InputError(f"typed: type {id} to erase the session", field="typed")
     certificate = visitor.memory.erase(session_id=id, **visitor.looking.owner, actor=visitor.actor)
@@ -223,7 +215,7 @@ def erase(
 
 
 @router.get("/sessions/summary")
-def summary(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+def summary(visitor: Visiting, id: str) -> Response:
     """Show the running summary of a session, as contexts carry it: a part of its page."""
     package = visitor.memory.compose_context(id, "-", **visitor.looking.owner, plan=ASKS_NOTHING, dry_run=True)
     return page(visitor, "session_summary.html", lines=package.working_summary, made_by=package.explain["summary"])

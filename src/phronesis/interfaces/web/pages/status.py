@@ -1,4 +1,4 @@
-"""The home page, the job list and the health page: what waits for a person, what failed, and the policy in force."""
+"""Home, jobs, health and quarantine: what waits for a person, what failed, and the policy in force."""
 
 import platform
 from collections.abc import Sequence
@@ -9,14 +9,12 @@ from typing import Annotated, Any, Final
 from fastapi import Form, Response
 
 from phronesis.core.api_keys import Role
-from phronesis.core.prospective import due_of
+from phronesis.core.items import SUSPECT_WORDS, due_of
 from phronesis.core.reports import RECORDED_KINDS
 from phronesis.core.results import PolicyValue
-from phronesis.errors import EntryFailed
-from phronesis.interfaces.web.notices import Notice
-from phronesis.interfaces.web.rendering import page
-from phronesis.interfaces.web.routing import back_with_notice, make_router
-from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.errors import Conflict, EntryFailed
+from phronesis.interfaces.web.rendering import back_with_notice, make_router, page
+from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Writing
 from phronesis.log.inputs import STATED_KINDS
 
 # Home: what was learned lately, contradictions, and what waits for a decision.
@@ -76,14 +74,8 @@ def waiting(visitor: Visiting) -> Response:
 
 
 @router.post("/jobs/retry")
-def retry(
-    visitor: Visiting,
-    token: Annotated[str, Form()],
-    id: Annotated[str, Form()],  # noqa: A002 - the form's name
-    next: Annotated[str, Form()] = "/jobs",  # noqa: A002 - the form's name
-) -> Response:
+def retry(visitor: Writing, id: FormText, next: FormText = "/jobs") -> Response:
     """Interpret an entry again that failed, once its cause is fixed."""
-    visitor.check(token)
     try:
         visitor.memory.admin.retry(id, actor=visitor.actor)
     except EntryFailed:  # recorded as a new failure, which the page shows
@@ -132,3 +124,42 @@ def _store_facts(visitor: Visitor) -> dict[str, Any]:
 
 def _section(value: PolicyValue) -> str:
     return value.path.partition(".")[0]
+
+
+HELD_SHOWN: Final = 50
+"""Texts per page; the next ones appear as these are decided."""
+
+BULK: Final = 1_000
+"""Maximum texts decided by one form."""
+
+
+@router.get("/quarantine")
+def quarantine(visitor: Visiting) -> Response:
+    """Show what is held, the newest first."""
+    held = visitor.memory.quarantine.list(**visitor.looking.scope, limit=HELD_SHOWN + 1)
+    return page(
+        visitor, "quarantine.html", held=held[:HELD_SHOWN], more=len(held) > HELD_SHOWN, suspected=SUSPECT_WORDS
+    )
+
+
+@router.post("/quarantine/release")
+def release(visitor: Administering, id: FormText, next: FormText = "/quarantine") -> Response:
+    """Let a text go: it is found and shown again, as data where its source is not trusted."""
+    result = visitor.memory.quarantine.release(id, actor=visitor.actor)
+    return back_with_notice(visitor, next, Notice("release", (result.entry_id,)))
+
+
+@router.post("/quarantine/reject")
+def reject(
+    visitor: Administering, id: Annotated[list[str], Form(max_length=BULK)], next: FormText = "/quarantine"
+) -> Response:
+    """End texts, one or all that were chosen."""
+    entries: list[str] = []
+    for one in id:
+        try:
+            entries.append(visitor.memory.quarantine.reject(one, actor=visitor.actor).entry_id)
+        except Conflict:  # already decided
+            if len(id) == 1:
+                raise
+    notice = Notice("reject", tuple(reversed(entries)), count=len(entries), failed=len(id) - len(entries))
+    return back_with_notice(visitor, next, notice)

@@ -1,0 +1,317 @@
+"""Patterns and events of a lane as abstraction compares them: topics, counterexamples, and repeated actions.
+
+Patterns of different outcomes are grouped into one topic more readily than those of the same outcome, which would have
+formed one pattern. Whether two attempts are the same action is decided by their words alone, so that no other matter
+counts against it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.entries import Entry
+from phronesis.core.items import Item
+from phronesis.core.lazy_loading import load_once
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.vectors import similar_pairs
+from phronesis.engine.handler import PrepareContext
+from phronesis.errors import ModelError
+from phronesis.experience.event_embeddings import TEXTS, unrelated_vectors, vectors_of
+from phronesis.experience.event_matrix import Bag
+from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
+from phronesis.experience.laws.ranking import Centre
+from phronesis.experience.laws.records import ABSTRACT, AGGREGATE, CROSSED, L1, PATTERN, PRINCIPLE, L1Event, event_of
+from phronesis.experience.laws.similarity import Cosine, Floats, Rows
+from phronesis.experience.laws.topics import KNOWN, UNCLEAR, PatternInput, denies, group_topics
+from phronesis.index.projections import ALIKE
+from phronesis.index.tokens import term_hash, tokenize, unpack_terms
+from phronesis.models.embedders import Embedders
+from phronesis.store.experience import changed_parts, labelled_ids
+from phronesis.store.lane_view import LaneView
+from phronesis.store.log import entries_of_verb
+
+TYPICAL: Final = 8
+"""Most typical events of a pattern, by which it is compared."""
+
+MAX_ATTEMPT: Final = 2_000
+"""Characters of an attempt that are compared."""
+
+SAME_MATTER: Final = 0.35
+"""Similarity of an event's words to a pattern's (root of the cosine) from which its attempt is compared."""
+
+MAX_LOOKED_AT: Final = 20
+"""Events outside of patterns that are compared with one pattern, the most similar first."""
+
+COHESION: Final = 0.8
+"""Share of a pattern's own similarity that a repetition of its action must reach: where all its attempts have similar
+wording, an attempt that shares half of the words is another action."""
+
+
+def with_loose(view: LaneView, patterns: Sequence[PatternInput]) -> list[PatternInput]:
+    """Return patterns with the events outside of patterns that contradict them added as counterexamples."""
+    members = {event.id for one in patterns for event in one.events}
+    labels = {one: label for label in KNOWN for one in labelled_ids(view.unit, view.lane_id, L1, label)}
+    parts = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
+    terms = {part.item_id: part.terms for part in parts if part.current_to is None}
+    loose = [one for one in terms if one in labels and one not in members]
+    if not loose:
+        return list(patterns)
+    metric = TermCosine(
+        TermBags.of(
+            _background([*(_sum_terms(one, terms) for one in patterns), *(_count_terms([terms[one]]) for one in loose)])
+        )
+    )
+    others = np.arange(len(loose), dtype=np.int64) + len(patterns)
+    alike = metric.matrix(np.arange(len(patterns), dtype=np.int64), others)
+    found = [
+        _nearest(row, [labels[one] for one in loose], one.outcome) for one, row in zip(patterns, alike, strict=True)
+    ]
+    items = view.items(loose[n] for places in found for n in places)
+    return [
+        replace(
+            one,
+            counter=tuple(
+                {
+                    event.id: event
+                    for event in (*one.counter, *(event_of(items[loose[n]]) for n in places if items[loose[n]].live))
+                }.values()
+            ),
+        )
+        for one, places in zip(patterns, found, strict=True)
+    ]
+
+
+def _nearest(row: Floats, labels: Sequence[str], outcome: str) -> list[int]:
+    if outcome not in KNOWN:
+        return []
+    order = np.argsort(-row, kind="stable").tolist()
+    near = [n for n in order if row[n] >= SAME_MATTER and labels[n] != outcome]
+    return near[:MAX_LOOKED_AT]
+
+
+def repeats(topic: Sequence[PatternInput]) -> dict[tuple[str, str], float]:
+    """Return which events repeat the action of a pattern of the other outcome, by the words of the attempts."""
+    events = {event.id: event for one in topic for event in (*one.events, *one.counter)}
+    if len({event.label for event in events.values()}) < len(KNOWN):
+        return {}
+    place = {one: n for n, one in enumerate(events)}
+    metric = TermCosine(TermBags.of(_background([_tokens(event.attempt[:MAX_ATTEMPT]) for event in events.values()])))
+    out: dict[tuple[str, str], float] = {}
+    for one in topic:
+        own = [event for event in one.events if event.label == one.outcome][: 2 * TYPICAL]
+        others = [event for event in events.values() if event.label in KNOWN and event.label != one.outcome]
+        if one.outcome not in KNOWN or not own or not others:
+            continue
+        least = max(UNCLEAR, COHESION * _cohesion(metric.matrix(_rows(place, own), _rows(place, own))))
+        alike = metric.matrix(_rows(place, others), _rows(place, own))
+        senses = [denies(event.attempt) for event in own]
+        for event, row in zip(others, alike.tolist(), strict=True):
+            sense = denies(event.attempt)
+            best = max((score for score, other in zip(row, senses, strict=True) if other == sense), default=0.0)
+            if best >= least:
+                out[event.id, one.id] = best
+    return out
+
+
+def _cohesion(alike: Floats) -> float:
+    """Return the mean similarity of a pattern's attempts, each to its most similar one."""
+    apart = alike - 2.0 * np.eye(len(alike), dtype=np.float32)
+    return float(np.maximum(apart.max(axis=1), 0.0).mean())
+
+
+def _rows(place: Mapping[str, int], events: Sequence[L1Event]) -> Rows:
+    return np.array([place[event.id] for event in events], dtype=np.int64)
+
+
+def bags_of(patterns: Sequence[PatternInput], terms: Mapping[str, bytes]) -> TermBags:
+    """Return the terms of patterns followed by those of unrelated texts, so that what two patterns share is rare."""
+    return TermBags.of(_background([_sum_terms(one, terms) for one in patterns]))
+
+
+def _sum_terms(pattern: PatternInput, terms: Mapping[str, bytes]) -> Counter[int]:
+    return _count_terms(terms.get(event.id, b"") for event in pattern.events[:TYPICAL])
+
+
+def _count_terms(blobs: Iterable[bytes]) -> Counter[int]:
+    counts: Counter[int] = Counter()
+    for blob in blobs:
+        for term, count in unpack_terms(blob).tolist():
+            counts[int(term)] += int(count)
+    return counts
+
+
+def _tokens(text: str) -> Counter[int]:
+    return Counter(term_hash(token) for token in tokenize(text))
+
+
+@load_once
+def _unrelated() -> tuple[Counter[int], ...]:
+    return tuple(_tokens(text) for text in TEXTS)
+
+
+def _background(counted: Sequence[Mapping[int, int]]) -> list[Bag]:
+    """Return bags of numbered terms, followed by those of unrelated texts."""
+    numbers: dict[int, int] = {}
+    return [
+        (
+            np.array([numbers.setdefault(term, len(numbers)) for term in one], np.int32),
+            np.array(list(one.values()), np.float32),
+        )
+        for one in (*counted, *_unrelated())
+    ]
+
+
+MEANT_UNIT: Final = 0.87
+"""Share of the spread of unrelated texts' cosines that is one unit of similarity."""
+
+WORDS_UNIT: Final = 0.12
+WORDS_OFFSET: Final = 0.05
+"""Offset of the root of the cosine of two patterns' words (that of unrelated ones), in units of .12 beside vectors."""
+
+SAME: Final = (5.3, 0.375)
+OPPOSITE: Final = (4.9, 0.335)
+"""Thresholds of similarity for one topic, with vectors and by words alone, for the same outcome and for two, chosen on
+labelled/experience/dev.jsonl so that no patterns of two domains are joined."""
+
+NAMED: Final = 0.5
+"""Added for shared artifacts, failure families and episodes, in thresholds: not enough to join two patterns alone."""
+
+STAYS: Final = 0.15
+"""Added for having been in one topic before, so that a small change does not split a topic."""
+
+
+@dataclass(slots=True)
+class TopicLikeness:
+    """Groups patterns into topics."""
+
+    embedders: Embedders
+    _unrelated: dict[str, Floats] = field(default_factory=dict)
+
+    def topics(
+        self, bench: PrepareContext, patterns: Sequence[PatternInput], joined: Sequence[Sequence[str]]
+    ) -> list[list[int]]:
+        """Return the topics, by the places of their patterns; ``joined`` are patterns that were in one topic before."""
+        if not patterns:
+            return []
+        return group_topics(self.alike(bench, patterns, joined))
+
+    def alike(self, bench: PrepareContext, patterns: Sequence[PatternInput], joined: Sequence[Sequence[str]]) -> Floats:
+        """Return the similarity matrix of patterns, in units of the topic threshold."""
+        rows = np.arange(len(patterns), dtype=np.int64)
+        terms, means = self._read(bench, [[event.id for event in one.events[:TYPICAL]] for one in patterns])
+        likeness = TermCosine(bags_of(patterns, terms)).matrix(rows, rows)
+        by_words = means is None
+        if means is not None:
+            likeness = means + (likeness - WORDS_OFFSET) / WORDS_UNIT
+        outcomes = np.array([one.outcome for one in patterns])
+        same = outcomes[:, None] == outcomes[None, :]
+        alike = likeness / np.where(same, SAME[by_words], OPPOSITE[by_words])
+        place = {one.id: n for n, one in enumerate(patterns)}
+        shared = similar_pairs({one.id: _names_of(one) for one in patterns}, threshold=1e-9)
+        for (first, second), share in shared.items():
+            alike[place[first], place[second]] += NAMED * share
+            alike[place[second], place[first]] += NAMED * share
+        for group in joined:
+            held = [place[one] for one in group if one in place]
+            alike[np.ix_(held, held)] += STAYS
+        out: Floats = alike.astype(np.float32)
+        return out
+
+    def _read(self, bench: PrepareContext, typical: Sequence[Sequence[str]]) -> tuple[dict[str, bytes], Floats | None]:
+        """Return the terms of patterns' typical events, and the cosines of the patterns' mean vectors, in units.
+
+        There are no cosines without an encoder or while its server is unavailable.
+        """
+        encoder = self.embedders.serving(bench.tenant)
+        wanted = {one for events in typical for one in events}
+        with bench.view() as view:
+            changed = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
+            parts = [part for part in changed if part.item_id in wanted and part.current_to is None]
+            terms = {part.item_id: part.terms for part in parts}
+            if encoder is None:
+                return terms, None
+            try:
+                rows = vectors_of(view, encoder, {part.id: part.item_id for part in parts})
+                if encoder.name not in self._unrelated:
+                    self._unrelated[encoder.name] = unrelated_vectors(encoder)
+            except ModelError:
+                return terms, None
+        found = {part.item_id: row.astype(np.float32) for part, row in zip(parts, rows, strict=True)}
+        blank = np.zeros(encoder.dimension, np.float32)
+        means = np.stack([np.mean([found.get(one, blank) for one in events], axis=0) for events in typical])
+        centre = Centre.of(means, self._unrelated[encoder.name])
+        return terms, Cosine(centre.centred(means)).matrix(np.arange(len(means))) / (MEANT_UNIT * centre.spread)
+
+
+def _names_of(pattern: PatternInput) -> frozenset[str]:
+    episodes = {f"episode:{event.episode_id}" for event in pattern.events if event.episode_id}
+    return frozenset({*pattern.artifacts, *pattern.families, *episodes})
+
+
+# Input of an abstraction: the patterns of a lane with their events, and the existing principles.
+
+
+@dataclass(frozen=True, slots=True)
+class LanePatterns:
+    """The patterns of a lane, and its principles with their evidence.
+
+    ``stands_on`` are the last abstraction and the aggregations since: an erasure reaches all that is derived from one.
+    """
+
+    patterns: Sequence[PatternInput]
+    principles: Mapping[str, Item]
+    evidence: Mapping[str, Sequence[EvidenceRow]]
+    stands_on: Sequence[str]
+
+
+def see(view: LaneView, entry: Entry) -> LanePatterns:
+    """Return the input of an abstraction, without crossed patterns, whose events would count twice."""
+    patterns = [one for one in view.find(kinds=(PATTERN,)) if not one.data.get("cluster_info", {}).get(CROSSED)]
+    rows = view.evidence([one.id for one in patterns])
+    held = view.items(row.source_key for of_pattern in rows.values() for row in of_pattern)
+    events = {one: event_of(item) for one, item in held.items() if item.kind == L1 and item.live}
+    found = [_pattern(one, rows.get(one.id, ()), events) for one in patterns]
+    principles = {one.id: one for one in view.find(kinds=(PRINCIPLE,), live=False) if one.live or put_away(one)}
+    log = view.log or view.unit
+    last = entries_of_verb(log, view.lane_id, ABSTRACT, before=entry.seq)[-1:]
+    since = entries_of_verb(log, view.lane_id, AGGREGATE, before=entry.seq, after=last[0].seq if last else 0)
+    earlier = [row.entry_id for row in (*last, *since)]
+    return LanePatterns(
+        with_loose(view, [one for one in found if one.events]), principles, view.evidence(principles), earlier
+    )
+
+
+def put_away(principle: Item) -> bool:
+    """Return whether a person or forgetting archived a principle: it is neither recreated nor changed.
+
+    A principle that a rollback took back is archived and retracted at once, and may be created again.
+    """
+    if principle.ended is None:
+        return not principle.live
+    return principle.ended == "retracted" and principle.status == "active"
+
+
+def _pattern(item: Item, rows: Sequence[EvidenceRow], events: Mapping[str, L1Event]) -> PatternInput:
+    typical = sorted(rows, key=lambda row: (-row.weight, row.source_key))
+    held = {
+        polarity: [events[row.source_key] for row in typical if row.polarity == polarity and row.source_key in events]
+        for polarity in ("support", "contra")
+    }
+    signature = item.data.get("signature", {})
+    return PatternInput(
+        id=item.id,
+        outcome=item.label or "unknown",
+        summary=item.data.get("summary", ""),
+        recommendation=item.data.get("recommendation", ""),
+        terms=tuple(signature.get("terms", ())),
+        artifacts=tuple(signature.get("artifacts", ())),
+        families=tuple(signature.get("families", ())),
+        situation=signature.get("situation", ""),
+        goal=signature.get("goal", ""),
+        events=tuple(held["support"]),
+        counter=tuple(held["contra"]),
+        trust=int(item.trust),
+    )

@@ -1,0 +1,166 @@
+"""A trait's page: its confidence over time, the evidence on both sides, and its correction by hand."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from fastapi import Form, Response
+
+from phronesis.core.confidence import CORE_ABOVE, EMERGING_FROM, ESTABLISHED_FROM
+from phronesis.core.items import Item
+from phronesis.core.results import HistoryEvent
+from phronesis.core.timestamps import isoformat
+from phronesis.errors import NotFound
+from phronesis.interfaces.web.rendering import back, item_address, make_router, page
+from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Words, Writing
+from phronesis.traits.laws.records import CONTEXTS, Trait, TraitEvidence
+from phronesis.traits.trait_changes import FACETS
+
+router = make_router()
+
+
+BORDERS: Final = {"emerging": EMERGING_FROM, "established": ESTABLISHED_FROM, "core": CORE_ABOVE}
+"""Minimum confidence of a stage."""
+
+STAGES: Final = (
+    ("candidate", 0.0, EMERGING_FROM),
+    ("emerging", EMERGING_FROM, ESTABLISHED_FROM),
+    ("established", ESTABLISHED_FROM, CORE_ABOVE),
+    ("core", CORE_ABOVE, 1.0),
+)
+"""Stages in order, each with the confidence at which it begins and ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A trait after a change: time, confidence, stage, and counts of evidence for and against it."""
+
+    at: Any
+    confidence: float
+    stage: str
+    supporting: int
+    contradicting: int
+
+
+@dataclass(frozen=True, slots=True)
+class TraitDetails:
+    """What a trait's page shows in addition to an item's page."""
+
+    moments: Sequence[Moment]
+    chart: Mapping[str, Any]
+    supporting: Sequence[TraitEvidence]
+    contradicting: Sequence[TraitEvidence]
+    parents: Sequence[Item]
+    contexts: Sequence[str] = CONTEXTS
+    facets: Sequence[str] = FACETS
+
+
+def trait_told(visitor: Visitor, trait: Trait, history: Sequence[HistoryEvent]) -> TraitDetails:
+    """Return what a trait's page shows in addition; changes are oldest first."""
+    moments = moments_of(history)
+    sides = _both_sides(visitor, trait.id)
+    return TraitDetails(
+        moments, chart_of(moments, visitor.words), sides["supporting"], sides["contradicting"], _parents(visitor, trait)
+    )
+
+
+def _both_sides(visitor: Visitor, trait_id: str) -> dict[str, list[TraitEvidence]]:
+    rows = visitor.memory.traits.evidence(trait_id)
+    return {name: [row for row in rows if row.evidence_type == name] for name in ("supporting", "contradicting")}
+
+
+@router.post("/traits/{item_id}/correct")
+def correct(
+    visitor: Writing,
+    item_id: str,
+    *,
+    version: Annotated[int, Form()],
+    content: FormText,
+    context: FormText,
+    facet: FormText = "",
+    reason: FormText = "",
+) -> Response:
+    """Correct a trait by hand; refused when somebody else, or a reflection, changed it meanwhile."""
+    visitor.memory.traits.correct(
+        item_id,
+        content=content,
+        context=context,
+        facet=facet or None,
+        reason=reason.strip() or None,
+        expected_version=version,
+        actor=visitor.actor,
+    )
+    return back(item_address(item_id), done="corrected")
+
+
+def moments_of(history: Sequence[HistoryEvent]) -> list[Moment]:
+    """Return a trait's state after each change of its confidence or stage."""
+    out: list[Moment] = []
+    confidence, stage = None, "candidate"
+    for event in history:
+        moved = [name for name in ("confidence", "stage") if name in event.fields]
+        confidence = event.fields["confidence"][1] if "confidence" in moved else confidence
+        stage = event.fields["stage"][1] or stage if "stage" in moved else stage
+        found = [row["polarity"] for row in event.evidence_added]
+        if confidence is not None and (moved or found):
+            out.append(Moment(event.at, confidence, stage, found.count("support"), found.count("contra")))
+    return out
+
+
+def chart_of(moments: Sequence[Moment], words: Words) -> dict[str, Any]:
+    """Return the ECharts options of a trait's confidence: its line, and the borders of the stages.
+
+    A colour is the name of a CSS variable, which the page's script resolves.
+    """
+    points = [
+        {
+            "value": [isoformat(one.at), round(100 * one.confidence, 2)],
+            "itemStyle": {"color": "--bad" if one.contradicting else "--main"},
+        }
+        for one in moments
+    ]
+    ends = [isoformat(one.at) for one in (*moments[:1], *moments[-1:])]
+    borders = [
+        {
+            "type": "line",
+            "data": [[at, 100 * border] for at in ends],
+            "symbol": "none",
+            "silent": True,
+            "lineStyle": {"color": "--quiet", "width": 1, "type": "dashed"},
+            "endLabel": {"show": True, "formatter": words.of("stage", name), "color": "--quiet", "fontSize": 13},
+        }
+        for name, border in BORDERS.items()
+    ]
+    line = {
+        "type": "line",
+        "data": points,
+        "symbol": "circle",
+        "symbolSize": 10,
+        "lineStyle": {"color": "--main", "width": 3},
+    }
+    labels = {"color": "--quiet", "hideOverlap": True, "fontSize": 13}
+    axis = {"axisLine": {"lineStyle": {"color": "--line"}}, "splitLine": {"show": False}}
+    return {
+        "animation": False,
+        "grid": {"left": 44, "right": 96, "top": 16, "bottom": 32},
+        "xAxis": {"type": "time", **axis, "axisLabel": labels | {"formatter": "{yyyy}-{MM}-{dd}"}},
+        "yAxis": {"type": "value", "min": 0, "max": 100, **axis, "axisLabel": labels | {"formatter": "{value} %"}},
+        "series": [*borders, line],
+    }
+
+
+def _parents(visitor: Visitor, trait: Trait) -> list[Item]:
+    out: list[Item] = []
+    for one in trait.parent_ids:
+        try:
+            out.append(visitor.memory.get(one))
+        except NotFound:  # erased meanwhile
+            continue
+    return out
+
+
+@router.get("/people/evidence")
+def evidence(visitor: Visiting, id: str) -> Response:
+    """Show the memories for and against a trait: a part of its user's page."""
+    item = visitor.memory.get(id)
+    return page(visitor, "trait_evidence.html", item=item, trait=_both_sides(visitor, item.id))

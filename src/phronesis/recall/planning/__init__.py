@@ -1,1 +1,0 @@
-"""The query planner: from a message to a retrieval plan, by rules or by a model."""

@@ -1,1 +1,0 @@
-"""Pure functions of the resource engine: outlines, chunks, summaries and version differences."""

@@ -1,0 +1,385 @@
+"""Reflection steps 5 to 7: upgrades of traits (NM-07), contradictions and revisions (NM-10); corrections by people.
+
+The first contradiction is only counted. When more than 0.3 of the evidence found since then contradicts a trait, a
+special reflection modifies it, dissolves it, or splits it into two sides that hold in different situations. If that
+reflection fails, the trait stays as it is and the next reflection tries again.
+
+A model or rules name the traits that point to one tendency; code checks the conditions. Behaviours become a preference,
+preferences a core trait. The original traits stay, joined to the new one, which has all their evidence, for and
+against: it begins 0.1 above the best confidence among them, and at stage emerging at most until memories of its own
+reinforce it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from phronesis.core.changes import Changes, Patch
+from phronesis.core.entries import EditPayload, Entry, is_erased, payload_of
+from phronesis.core.items import Item
+from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.text import check_text
+from phronesis.core.timestamps import isoformat
+from phronesis.engine.edits import Form, edited_fields, is_stale
+from phronesis.engine.handler import Handler, Outcomes
+from phronesis.errors import InputError
+from phronesis.store.lane_view import LaneView
+from phronesis.traits.behaviours import KNOWN, is_trend
+from phronesis.traits.laws.records import CONTEXTS, TraitContradiction, TraitRevision, TraitSide, Upgrade
+from phronesis.traits.laws.strength import MEMORY_KINDS, SIDE_OF, TRAIT, confidence_at
+from phronesis.traits.reflection_state import (
+    MAX_CONTENT,
+    NO_NEW_EVIDENCE,
+    NO_SUCH_TRAIT,
+    NO_WORDS,
+    SIDES,
+    TAKEN_BACK,
+    ReflectionState,
+    context_of,
+    form_of,
+)
+
+# Steps 5 and 6: upgrades.
+
+PARENT: Final = "parent_of"
+"""Type of the edge from an upgrade to its source traits."""
+
+SOURCES: Final = {"preference": ("behavior", 0.5), "core": ("preference", 0.6)}
+"""Subtype of an upgrade, mapped to that of its sources and their minimum confidence (NM-07)."""
+
+MIN_TRAITS: Final = 2
+UPGRADE_RISE: Final = 0.1
+"""Confidence by which an upgrade begins above the best of its two or more sources (NM-07)."""
+
+TOO_FEW: Final = "too_few_traits"
+TOO_UNSURE: Final = "too_unsure"
+WRONG_SUBTYPE: Final = "wrong_subtype"
+
+
+def upgrade(work: ReflectionState, wishes: Iterable[Upgrade], *, subtype: str) -> None:
+    """Apply the upgrades to one subtype."""
+    for wish in wishes:
+        if wish.new_subtype == subtype:
+            refusal = _upgrade_refusal(work, wish)
+            if refusal is None:
+                _make_upgrade(work, wish)
+            else:
+                work.refuse("upgrades", *refusal, wish.new_content)
+
+
+def refuse_others(work: ReflectionState, wishes: Iterable[Upgrade]) -> None:
+    """Refuse upgrades to unknown subtypes."""
+    for wish in wishes:
+        if wish.new_subtype not in SOURCES:
+            reason = f"a trait becomes a preference or core, not {wish.new_subtype}"
+            work.refuse("upgrades", WRONG_SUBTYPE, reason, wish.new_content)
+
+
+def _upgrade_refusal(work: ReflectionState, wish: Upgrade) -> tuple[str, str] | None:
+    """Return the rule that an upgrade breaks, and how; None if it is valid."""
+    wanted, least = SOURCES[wish.new_subtype]
+    members = _sources(work, wish)
+    if not wish.new_content.strip():
+        return NO_WORDS, "an upgrade says nothing"
+    if len(members) < len(set(wish.from_trait_ids)):
+        return NO_SUCH_TRAIT, "some of its traits are not there, or live no more"
+    if len(members) < MIN_TRAITS:
+        return TOO_FEW, f"it is made of {len(members)} traits, and needs {MIN_TRAITS}"
+    if any(trait.data["subtype"] != wanted or is_trend(trait) for trait in members):
+        return WRONG_SUBTYPE, f"a {wish.new_subtype} is made of traits of subtype {wanted}"
+    low = [trait for trait in members if _confidence(work, trait) < least]
+    if low:
+        return TOO_UNSURE, f"{len(low)} of its traits are below {least}"
+    if work.same_words(wish.new_content) is not None or _was_made(work, wish):
+        return KNOWN, "the same traits, or the same words, made one already"
+    ids = frozenset().union(*(work.supporting(trait.id) for trait in members))
+    if work.taken_back(wish.new_content, ids, subtype=wish.new_subtype):
+        return TAKEN_BACK, "a person took it back"
+    return None
+
+
+def _make_upgrade(work: ReflectionState, wish: Upgrade) -> None:
+    members = _sources(work, wish)
+    best = max(_confidence(work, trait) for trait in members)
+    rows = [row for trait in members for row in work.rows.get(trait.id, ()) if row.polarity in ("support", "contra")]
+    memories = work.evidence(row.source_key for row in rows if row.polarity == "support")
+    contexts = {trait.data["context"] for trait in members}
+    made = work.begin(
+        wish.new_content.strip(),
+        memories,
+        subtype=wish.new_subtype,
+        of=members,
+        context=context_of(wish.context or (contexts.pop() if len(contexts) == 1 else None)),
+        begun={"confidence": round(min(1.0, best + UPGRADE_RISE), 6), "cap": "emerging"},
+        children=sorted(trait.id for trait in members),
+        reasoning=wish.reasoning.strip() or None,
+        facet=(wish.facet or "personality") if wish.new_subtype == "core" else None,
+    )
+    work.inherit(made, rows)
+    work.edges += [
+        Edge(
+            type=PARENT,
+            from_kind="item",
+            from_id=made,
+            to_kind="item",
+            to_id=trait.id,
+            entry_id=work.entry.id,
+            origin=work.origin,
+        )
+        for trait in members
+    ]
+    work.counts["traits_promoted"] += len(members)
+
+
+def _sources(work: ReflectionState, wish: Upgrade) -> Sequence[Item]:
+    """Return the live source traits of an upgrade.
+
+    Subtypes only rise, so an upgrade cannot contain itself.
+    """
+    listed = [work.traits[one] for one in dict.fromkeys(wish.from_trait_ids) if one in work.traits]
+    return [trait for trait in listed if not trait.data.get(SIDES)]
+
+
+def _was_made(work: ReflectionState, wish: Upgrade) -> bool:
+    wanted = set(wish.from_trait_ids)
+    return any(wanted <= set(trait.data.get("children", ())) for trait in work.traits.values())
+
+
+def _confidence(work: ReflectionState, trait: Item) -> float:
+    return confidence_at(trait, work.entry.recorded_at) or 0.0
+
+
+# Evidence of a retracted memory no longer counts for or against a trait, whatever verb retracted it.
+
+_BY_HAND: Final = frozenset({"archive", "archive_all"})
+_COUNTED: Final = frozenset({"support", "contra"})
+
+
+def without_withdrawn(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+    """Return the changes extended by the withdrawal of the traits' evidence. ``held`` are the items that they touch."""
+    gone = {patch.item_id for patch in changes.patches if _withdraws(entry, patch, held.get(patch.item_id))}
+    if not gone:
+        return changes
+    rows = [row for row in view.evidence_from(sorted(gone)) if row.source_key in gone and row.polarity in _COUNTED]
+    traits = {item.id: item for item in view.items(row.item_id for row in rows).values() if item.kind == TRAIT}
+    going = [row for row in rows if row.item_id in traits]
+    if not going:
+        return changes
+    ended = [
+        Patch(
+            trait.id,
+            {"ended": "dissolved", "ended_by": entry.id, "valid_to": entry.recorded_at},
+            "what supported it was taken back",
+        )
+        for trait in _unsupported_traits(view, traits, going)
+        if trait.ended is None
+    ]
+    return replace(changes, dropped_evidence=(*changes.dropped_evidence, *going), patches=(*changes.patches, *ended))
+
+
+def _withdraws(entry: Entry, patch: Patch, item: Item | None) -> bool:
+    if item is None or item.kind not in MEMORY_KINDS:
+        return False
+    archived = patch.fields.get("status") == "archived" and entry.verb in _BY_HAND
+    return archived or patch.fields.get("ended") == "retracted"
+
+
+def _unsupported_traits(view: LaneView, traits: Mapping[str, Item], going: Iterable[EvidenceRow]) -> list[Item]:
+    """Return the traits that nothing supports without the withdrawn evidence."""
+    dropped = {row.identity for row in going}
+    left = view.evidence(traits)
+    return [
+        trait
+        for trait in traits.values()
+        if not any(row.polarity == "support" and row.identity not in dropped for row in left.get(trait.id, ()))
+    ]
+
+
+SPECIAL: Final = "special_reflection"
+"""Name of the operation of a special reflection in a refusal."""
+
+DOUBTFUL_SHARE: Final = 0.3
+FIRST_FREE: Final = 1
+"""Contradictions ignored when the share of contradicting evidence is computed: the first never triggers a revision
+(NM-10).
+"""
+
+CORRECTED: Final = "corrected"
+"""Member of a trait's ``data`` with the fields a person wrote: no reflection overwrites them."""
+
+ONE_SIDED: Final = "one_sided"
+_NO_SIDES: Final = 2
+_EVEN: Final = 0.5
+
+
+def contradict(work: ReflectionState, wishes: Iterable[TraitContradiction]) -> None:
+    """Count contradictions of traits: one per operation, strong where it names several memories."""
+    for wish in wishes:
+        trait = work.traits.get(wish.trait_id)
+        if trait is None:
+            work.refuse("contradictions", NO_SUCH_TRAIT, f"there is no trait {wish.trait_id} that lives")
+            continue
+        memories = work.evidence(wish.contradicting_evidence_ids, but=work.known(wish.trait_id))
+        if not memories:
+            reason = "none of its evidence is a memory that does not count for or against the trait already"
+            work.refuse("contradictions", NO_NEW_EVIDENCE, reason, trait.content)
+            continue
+        work.count(wish.trait_id, memories, "contra", None)
+        work.tally("traits_contradicted", wish.trait_id)
+
+
+def doubtful(work: ReflectionState) -> list[str]:
+    """Return the traits for which a special reflection is due, oldest first; none that a person wrote."""
+    return [
+        trait_id
+        for trait_id, trait in work.traits.items()
+        if not trait.data.get(SIDES) and not trait.data.get(CORRECTED) and _doubted(work, trait)
+    ]
+
+
+def _doubted(work: ReflectionState, trait: Item) -> bool:
+    strength = work.strength(trait.id)
+    against, found = strength.contradictions, strength.contradictions + strength.reinforcements
+    return not is_trend(trait) and against > FIRST_FREE and against / found > DOUBTFUL_SHARE
+
+
+def reconsider(work: ReflectionState, trait_id: str, said: TraitRevision) -> None:
+    """Apply the answer of a special reflection to a trait, if one is still due."""
+    trait = work.traits.get(trait_id)
+    if trait is None or trait_id not in doubtful(work):
+        return
+    if said.action == "dissolve":
+        work.end(trait_id, "dissolved", said.reasoning or "contradicted")
+    elif said.action == "modify":
+        _modify(work, trait, said)
+    else:
+        _split(work, trait, said)
+
+
+def _modify(work: ReflectionState, trait: Item, said: TraitRevision) -> None:
+    """Replace a trait's text. Its confidence is that of its support: contradictions so far are settled."""
+    content = said.new_content.strip()
+    if not content or content == trait.content:
+        work.refuse(SPECIAL, NO_WORDS, "it gives no other words", trait.content)
+        return
+    work.change(trait.id, {"content": content, **_settled(work)}, said.reasoning or "contradicted")
+    work.counts["traits_modified"] += 1
+
+
+def _split(work: ReflectionState, trait: Item, said: TraitRevision) -> None:
+    """Split a trait into two sides and divide its evidence between them, as `_sides` says."""
+    sides = _sides(work, trait, said.sides)
+    if len(sides) < _NO_SIDES:
+        work.refuse(SPECIAL, ONE_SIDED, "it does not name two sides, each with memories", trait.content)
+        return
+    content = said.new_content.strip() or "; ".join(side.content for side, _ in sides)
+    work.change(trait.id, {"content": content, **_settled(work)}, said.reasoning or "depends on the situation")
+    begun = {
+        "confidence": round(confidence_at(work.traits[trait.id], work.entry.recorded_at) or 0.0, 6),
+        "cap": "core" if work.strength(trait.id).reinforcements else "candidate",
+    }
+    made = []
+    for n, (side, rows) in enumerate(sides):
+        memories = work.evidence(row.source_key for row in rows)
+        made.append(
+            work.begin(
+                side.content.strip(),
+                memories,
+                subtype=trait.data["subtype"],
+                context=context_of(side.context),
+                of=[] if memories else [trait],
+                begun=begun if n == 0 else None,
+                **{SIDE_OF: trait.id},
+            )
+        )
+        work.inherit(made[-1], [replace(row, polarity="support") for row in rows])  # contra rows support this side
+    work.change(trait.id, {f"data.{SIDES}": made}, said.reasoning or "depends on the situation")
+    work.counts["traits_modified"] += 1
+
+
+def _sides(work: ReflectionState, trait: Item, given: Sequence[TraitSide]) -> list[tuple[TraitSide, list[EvidenceRow]]]:
+    """Return the two sides with the evidence named for each, the better supported one first.
+
+    Without named evidence, one side has the supporting rows and the other the contradicting ones.
+    """
+    rows = work.rows.get(trait.id, [])
+    by_words = {form_of(side.content): side for side in given if side.content.strip()}
+    named = [*by_words.values()][:_NO_SIDES]
+    if len(named) < _NO_SIDES:
+        return []
+    chosen = [[row for row in rows if row.source_key in set(side.evidence_ids)] for side in named]
+    if not any(chosen):
+        chosen = [_half(rows, "support"), _half(rows, "contra")]
+    chosen = [
+        found or _half(rows, "support" if _against(other) > _EVEN else "contra")  # opposite of the other side
+        for found, other in zip(chosen, chosen[::-1], strict=True)
+    ]
+    pairs = sorted(zip(named, chosen, strict=True), key=lambda pair: _against(pair[1]))
+    return [(side, found) for side, found in pairs if found]
+
+
+def _half(rows: Sequence[EvidenceRow], polarity: str) -> list[EvidenceRow]:
+    return [row for row in rows if row.polarity == polarity]
+
+
+def _against(rows: Sequence[EvidenceRow]) -> float:
+    return len(_half(rows, "contra")) / len(rows) if rows else 0.0
+
+
+def _settled(work: ReflectionState) -> dict[str, Any]:
+    return {"data.settled": isoformat(work.entry.recorded_at)}
+
+
+# Corrections of traits by people: they take precedence over later inferences (requirement NM-15).
+
+
+class CorrectionPayload(EditPayload, total=False):
+    """The verb ``correct_trait``: the trait's sentence, context or facet as a person puts it."""
+
+    context: str
+    facet: str
+
+
+CORRECT: Final = "correct_trait"
+FACETS: Final = ("personality", "value")
+
+_FIELDS: Final = {"content": "content", "context": "data.context", "facet": "data.facet"}
+
+
+def correction_payload(*, content: object = None, context: object = None, facet: object = None) -> dict[str, Any]:
+    """Return the payload of a correction; InputError names the field."""
+    given: dict[str, Any] = {}
+    if content is not None:
+        words = check_text(content, field="content").strip()
+        if not words or len(words) > MAX_CONTENT:
+            raise InputError(f"content must be one sentence of 1 to {MAX_CONTENT} characters", field="content")
+        given["content"] = words
+    for name, value, known in (("context", context, CONTEXTS), ("facet", facet, FACETS)):
+        if value is not None and value not in known:
+            raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r:.40}", field=name)
+        if value is not None:
+            given[name] = value
+    return given
+
+
+def apply_correction(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Apply a person's correction of a trait, and mark the fields as corrected."""
+    payload = payload_of(entry, CorrectionPayload)
+    trait = None if is_erased(payload) else view.item(payload["item_id"])
+    if trait is None or trait.kind != TRAIT or is_stale(trait, payload, outcomes):
+        return Changes()
+    fields = {field: entry.payload[name] for name, field in _FIELDS.items() if name in payload}
+    fields |= edited_fields(trait, payload)
+    said = sorted({*trait.data.get(CORRECTED, ()), *(name for name in _FIELDS if name in payload)})
+    if said:
+        fields[f"data.{CORRECTED}"] = said
+    return Changes(patches=[Patch(trait.id, fields, payload.get("reason") or "corrected")])
+
+
+def _new_words(content: str) -> Mapping[str, Any]:
+    return correction_payload(content=content)
+
+
+HANDLERS: Final = (Handler(verb=CORRECT, apply=apply_correction),)
+FORMS: Final[Mapping[str, Form]] = {TRAIT: Form(CORRECT, _new_words)}
+"""An ``update`` of a trait's content is a correction."""
