@@ -4,10 +4,8 @@ A row names its user and its session by numbers made of their names (``impressio
 against the lanes and sessions that are there. It is written in the background, so that no read waits for it.
 """
 
-import threading
-from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -73,45 +71,32 @@ def user_number(user_id: str) -> str:
     return owner_of(LaneName("user", user_id))
 
 
-@dataclass(slots=True)
-class ActivityLog:
-    """Queues rows and writes them in the background; ``wake`` is called when rows are queued. Thread-safe."""
+class ActivityLog(WriteBehind[_Row]):
+    """Records contexts and requests; ``wake`` is called when rows are queued."""
 
-    database: Database
-    limits: ActivityLimits
-    wake: Callable[[], None]
-    aside: WriteBehind[_Row] = field(init=False)
-    _written: dict[tuple[str, str], int] = field(default_factory=dict)
-    """By tenant and table, the rows written since the last deletion; without an entry, none was made yet."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __post_init__(self) -> None:
-        """Make the queue."""
-        self.aside = WriteBehind(self.database, self._store, deque(maxlen=MAX_WAITING))
+    def __init__(self, database: Database, limits: ActivityLimits, wake: Callable[[], None]) -> None:
+        super().__init__(database, most=MAX_WAITING)
+        self.limits = limits
+        self.wake = wake
+        self._written: dict[tuple[str, str], int] = {}
+        """By tenant and table, the rows written since the last deletion; without an entry, none was made yet."""
 
     def note_context(self, tenant: str, row: ContextRow) -> None:
         """Queue a context. Never fails and never blocks."""
         if self.limits.contexts:
-            self.aside.note(tenant, row)
+            self.queue(tenant, row)
             self.wake()
 
     def note_request(self, tenant: str, row: RequestRow) -> None:
         """Queue a request. Never fails and never blocks."""
         if self.limits.requests:
-            self.aside.note(tenant, row)
+            self.queue(tenant, row)
             self.wake()
 
-    def settle(self, tenant: str) -> None:
-        """Write a tenant's queue before it is read or erased; waits for the lock as a write would."""
-        self.aside.settle(tenant)
-
-    def close(self) -> None:
-        """Write the queues of all tenants, unless another writer holds the lock."""
-        self.aside.close()
-
-    def _store(self, unit: Unit, rows: Sequence[_Row]) -> None:
-        contexts = [row for row in rows if isinstance(row, ContextRow)]
-        requests = [row for row in rows if isinstance(row, RequestRow)]
+    def store(self, unit: Unit, notes: Sequence[_Row]) -> None:
+        """Write rows, and now and then delete what is over the limits."""
+        contexts = [row for row in notes if isinstance(row, ContextRow)]
+        requests = [row for row in notes if isinstance(row, RequestRow)]
         for table, some, kept in (
             (composed_contexts, contexts, self.limits.contexts),
             (answered_requests, requests, self.limits.requests),
