@@ -174,16 +174,6 @@ def test_another_tenant_takes_it_beside_its_own(source: Memory, tmp_path: Path) 
     assert source.admin.rebuild(verify=True).equal
 
 
-def test_a_lane_with_other_entries_is_a_conflict(source: Memory, tmp_path: Path) -> None:
-    source.export(tmp_path / "a.jsonl")
-    with opened(tmp_path, "copy") as copy:
-        copy.add("hello", user_id="alice")
-        with pytest.raises(Conflict, match="import it into an empty store"):
-            copy.import_(tmp_path / "a.jsonl")
-        assert [item.content for item in copy.get_all(user_id="alice")] == ["hello"]
-        assert copy.admin.rebuild(verify=True).equal
-
-
 def _standing(memory: Memory) -> list[tuple[str | None, int]]:
     with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         return sorted((lane.name, lane.head_seq) for lane in list_lanes(unit))
