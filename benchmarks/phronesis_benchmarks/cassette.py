@@ -6,7 +6,6 @@ the cassette goes to the real server, and is recorded; without one it is refused
 
 import hashlib
 import json
-import lzma
 import re
 import threading
 import urllib.error
@@ -21,6 +20,7 @@ from typing import Any, Final, Self
 from phronesis.config import Policy
 from phronesis.errors import InputError
 from phronesis.models.token_counter import load_token_counter
+from phronesis_benchmarks.records import read_text
 
 _BOUNDARY: Final = re.compile(r"(?<=[</])(?:memory|turn)-\d{6,12}")
 _TIMEOUT: Final = 3_600
@@ -116,12 +116,6 @@ def request_key(body: Mapping[str, Any]) -> str:
     """Return the key of a request: a hash of its messages, without the numbers of tags."""
     said = [[one["role"], _BOUNDARY.sub("data", one["content"])] for one in body["messages"]]
     return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()[:20]
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file, which may be compressed (``.xz``)."""
-    data = path.read_bytes()
-    return (lzma.decompress(data) if path.suffix == ".xz" else data).decode("utf-8")
 
 
 def _load(path: Path) -> dict[str, dict[str, str]]:

@@ -1,20 +1,15 @@
 """How composing and retrieving grow: one user with many memories and many pieces of documents, in two languages."""
 
 import random
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import accumulate
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from phronesis import Memory
 from phronesis.core.ids import make_scope
 from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan, SubQuery
 from phronesis.errors import InputError
-from phronesis.models.embedder import Floats, HashingEmbedder
-from phronesis_benchmarks.scale import WARM, Latency
+from phronesis_benchmarks.scale import HEAD, WARM, Latency, Progress, TimedEmbedder, draw_words, opened_place, spell
 from phronesis_benchmarks.stopwatch import NO_TIME, Duration, Stopwatch, per_second
 
 _TENANT: Final = "compose-scale"
@@ -25,16 +20,9 @@ _MESSAGE_WORDS: Final = 15
 _SECTION_WORDS: Final = 120
 _QUESTION_WORDS: Final = 8
 _PARTS: Final = 3
-_VOCABULARY: Final = 5_000
-_WEIGHTS: Final = tuple(accumulate(1 / rank for rank in range(1, _VOCABULARY + 1)))
-"""Words by Zipf's law, as texts have them."""
-_SYLLABLES: Final = ("ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su")
 _CHARACTERS: Final = (
     "山水火木金土日月星云风雨雪雷电河海江湖田园花草树林鸟鱼马牛羊车船桥路门窗书笔纸灯茶饭菜酒糖盐油布衣帽鞋床桌椅钟表"
 )
-
-Ingest = Callable[..., object]
-Progress = Callable[[str, int, int], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +40,7 @@ class ComposeReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
-        for name in ("retrieve", "compose", "encoding"):
-            plain[name] = {part: getattr(plain[name], part) for part in Latency.__slots__}
-        return plain
+        return asdict(self)
 
     def to_markdown(self) -> str:
         """Return the table."""
@@ -64,42 +49,13 @@ class ComposeReport:
             ("compose_context", self.compose),
             ("of a retrieve, encoding (not counted above)", self.encoding),
         ]
-        return "\n".join(
-            (
-                (
-                    f"One user with {self.items:,} memories and {self.sections:,} sections on {self.database}; hashing"
-                    " encoder; no language model."
-                ),
-                "",
-                "| call | first ms | wall p50 / p95 ms | CPU p50 / p95 ms |",
-                "|---|---|---|---|",
-                *(f"| {name} | {one.cells()} |" for name, one in rows),
-                "",
-                (
-                    f"Ingest of messages: {self.ingest_per_cpu_second:.0f} a CPU second. Of the places of a retrieve"
-                    f" {self.memory_places:.0%} were memory."
-                ),
-            )
+        return (
+            f"One user with {self.items:,} memories and {self.sections:,} sections on {self.database}; hashing encoder;"
+            f" no language model.\n\n{HEAD}"
+            + "".join(f"| {name} | {one.cells()} |\n" for name, one in rows)
+            + f"\nIngest of messages: {self.ingest_per_cpu_second:.0f} a CPU second. Of the places of a retrieve"
+            f" {self.memory_places:.0%} were memory."
         )
-
-
-class _TimedEmbedder(HashingEmbedder):
-    """The hashing encoder, with what its queries took since it was last asked."""
-
-    def __init__(self) -> None:
-        self._spent = NO_TIME
-
-    def embed_query(self, text: str) -> Floats:
-        """Encode, and note the time."""
-        watch = Stopwatch()
-        vector = super().embed_query(text)
-        self._spent += watch.read()
-        return vector
-
-    def taken(self) -> Duration:
-        """Return the time, and begin anew."""
-        spent, self._spent = self._spent, NO_TIME
-        return spent
 
 
 def run_compose_scale(
@@ -109,22 +65,20 @@ def run_compose_scale(
     calls: int = 100,
     url: str | None = None,
     seed: int = 0,
-    ingest: Ingest | None = None,
     on_progress: Progress = lambda *_: None,
 ) -> ComposeReport:
     """Fill a store with ``items`` messages of one user and documents of ``sections`` sections; time ``calls`` of each.
 
     Without ``url``, in a SQLite file of its own that is deleted afterwards; a given database must hold no user of this
-    benchmark yet. ``ingest`` (memory, text, uri, title) stores a document, by default ``resources.ingest``. InputError
-    for counts that cannot be measured.
+    benchmark yet. InputError for counts that cannot be measured.
     """
     if items < _MESSAGES or sections < 0 or calls <= WARM:
         raise InputError(f"items must be at least {_MESSAGES}, sections 0, calls more than {WARM}", field="items")
-    encoder = _TimedEmbedder()
+    encoder = TimedEmbedder()
     bench = _Bench(random.Random(seed), encoder, on_progress)  # noqa: S311 - repeatable text, no secret
-    with _place(url) as where, Memory.open(where, tenant=_TENANT, embedder=encoder) as memory:
+    with opened_place(url) as where, Memory.open(where, tenant=_TENANT, embedder=encoder) as memory:
         spent = bench.talk(memory, items)
-        made = bench.documents(memory, sections, ingest or _ingested)
+        made = bench.documents(memory, sections)
         on_progress("making vectors", 0, 1)
         memory.flush()
         retrieve, encoding, places = bench.retrieves(memory, calls)
@@ -141,23 +95,12 @@ def run_compose_scale(
     )
 
 
-@contextmanager
-def _place(url: str | None) -> Iterator[str]:
-    with tempfile.TemporaryDirectory() as folder:
-        yield url or f"sqlite:///{Path(folder) / 'compose.db'}"
-
-
-def _ingested(memory: Memory, text: str, uri: str, title: str) -> None:
-    store: Any = memory
-    store.resources.ingest(text=text, uri=uri, title=title, user_id=_USER)
-
-
 @dataclass(slots=True)
 class _Bench:
     """Talk and documents, the same for one seed, and the calls that are timed on them."""
 
     draw: random.Random
-    encoder: _TimedEmbedder
+    encoder: TimedEmbedder
     on_progress: Progress
     _sentences: int = field(default=0)
 
@@ -176,13 +119,18 @@ class _Bench:
             self.on_progress("committing sessions", session, count)
         return spent
 
-    def documents(self, memory: Memory, sections: int, ingest: Ingest) -> int:
+    def documents(self, memory: Memory, sections: int) -> int:
         """Ingest documents of some sections each; gives how many sections there are."""
         count = sections // _SECTIONS
         for n in range(count):
             text = "\n\n".join(f"## {self._text(3)}\n\n{self._text(_SECTION_WORDS)}" for _ in range(_SECTIONS))
             folder = n % (count // 10 + 1)
-            ingest(memory, f"# Manual {n}\n\n{text}", f"file:///manuals/{folder}/{n}.md", f"Manual {n}")
+            memory.resources.ingest(
+                text=f"# Manual {n}\n\n{text}",
+                uri=f"file:///manuals/{folder}/{n}.md",
+                title=f"Manual {n}",
+                user_id=_USER,
+            )
             self.on_progress("ingesting documents", n, count)
         return count * _SECTIONS
 
@@ -208,10 +156,10 @@ class _Bench:
         return Latency.of(times)
 
     def _timed(self, call: Callable[..., Any], *given: Any, **named: Any) -> tuple[Any, Duration, Duration]:
-        self.encoder.taken()
+        self.encoder.times.clear()
         watch = Stopwatch()
         found = call(*given, **named)
-        spent, encoded = watch.read(), self.encoder.taken()
+        spent, encoded = watch.read(), sum(self.encoder.times, NO_TIME)
         return found, Duration(spent.wall - encoded.wall, spent.cpu - encoded.cpu), encoded
 
     def _plan(self) -> RetrievalPlan:
@@ -233,15 +181,10 @@ class _Bench:
     def _text(self, words: int) -> str:
         """Return a text of so many words, every other one in Chinese, two characters a word."""
         self._sentences += 1
-        numbers = self.draw.choices(range(_VOCABULARY), cum_weights=_WEIGHTS, k=words)
+        numbers = draw_words(self.draw, words)
         if self._sentences % 2:
-            return " ".join(map(_word, numbers))
+            return " ".join(map(spell, numbers))
         return "".join(map(_characters, numbers))
-
-
-def _word(number: int) -> str:
-    """Spell a number in syllables: as many words as there are numbers."""
-    return "".join(_SYLLABLES[int(digit)] for digit in f"{number:04}")
 
 
 def _characters(number: int) -> str:

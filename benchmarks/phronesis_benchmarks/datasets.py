@@ -90,7 +90,7 @@ def load_locomo(path: Path, corrections: Path | None = None) -> tuple[Conversati
     Raises:
         InputError: a file is missing, is not JSON, or is not what it should be; the message says where.
     """
-    samples = _read_list(path, field="data")
+    samples = read_list(path, field="data")
     fixes = _read_corrections(corrections) if corrections else {}
     conversations = []
     for number, sample in enumerate(samples):
@@ -107,7 +107,8 @@ def load_locomo(path: Path, corrections: Path | None = None) -> tuple[Conversati
     return tuple(conversations)
 
 
-def _read_list(path: Path, *, field: str) -> Sequence[Any]:
+def read_list(path: Path, *, field: str) -> Sequence[Any]:
+    """Return the list of a JSON file; InputError where there is none, or an empty one."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -120,7 +121,7 @@ def _read_list(path: Path, *, field: str) -> Sequence[Any]:
 
 
 def _read_corrections(path: Path) -> Mapping[str, tuple[str, Sequence[str]]]:
-    rows = _read_list(path, field="corrections")
+    rows = read_list(path, field="corrections")
     try:
         return {row["question_id"]: (row["question"], row["correct_evidence"]) for row in rows}
     except (KeyError, TypeError) as error:

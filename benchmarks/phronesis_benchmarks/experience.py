@@ -22,8 +22,8 @@ from phronesis.errors import InputError
 from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.records import L1Event
 from phronesis.models.embedder import Embedder
-from phronesis_benchmarks.bm25 import Bm25System
 from phronesis_benchmarks.datasets import Turn
+from phronesis_benchmarks.systems import Bm25System
 
 DEPTH: Final = 5
 """Events of an answer among which another reflection of the task must be."""

@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from phronesis import Memory
 from phronesis.errors import InputError
 from phronesis.experience.laws.records import PATTERN, Pattern
+from phronesis_benchmarks.records import read_rows, render_share, render_table
 
 NEAR: Final = "near_misses.json"
 AT_ONCE: Final = 0.9
@@ -57,7 +58,7 @@ class Agreement(NamedTuple):
 
     def __str__(self) -> str:
         """Return precision, recall and F1, for a cell."""
-        return " / ".join("–" if one is None else f"{one:.3f}" for one in (self.precision, self.recall, self.f1))
+        return " / ".join(map(render_share, (self.precision, self.recall, self.f1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,30 +97,27 @@ class ClusterReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {"scores": [asdict(one) for one in self.scores]}
+        return asdict(self)
 
     def to_markdown(self) -> str:
         """Return a table; agreements are precision / recall / F1."""
-        head = (
-            "| data | encoder | events | gold | patterns | pairs | English | Chinese | across | per pattern"
-            " | noise placed | near misses merged | in parts | ids kept | CPU s |"
-        )
-        rows = [
-            f"| {one.data} | {one.embedder} | {one.events} | {one.gold} | {one.patterns} | {one.pairs} |"
-            f" {one.english} | {one.chinese} | {one.across} | {one.per_pattern} |"
-            f" {_share(one.noise)} | {_share(one.near)} | {_or_none(one.in_parts)} | {_share(one.kept)} |"
-            f" {one.seconds:.2f} |"
+        head = "data encoder events gold patterns pairs English Chinese across".split()
+        head += ["per pattern", "noise placed", "near misses merged", "in parts", "ids kept", "CPU s"]
+        rows = (
+            (
+                *(one.data, one.embedder, one.events, one.gold, one.patterns, one.pairs),
+                *(one.english, one.chinese, one.across, one.per_pattern),
+                *map(render_share, (one.noise, one.near)),
+                one.in_parts or "–",
+                render_share(one.kept),
+                f"{one.seconds:.2f}",
+            )
             for one in self.scores
-        ]
-        return "\n".join([head, "|" + " --- |" * 15, *rows])
+        )
+        return render_table(head, rows)
 
 
-def run_clusters(
-    data: Sequence[Path],
-    *,
-    embedder: str = "none",
-    in_parts: bool = False,
-) -> ClusterReport:
+def run_clusters(data: Sequence[Path], *, embedder: str = "none", in_parts: bool = False) -> ClusterReport:
     """Cluster the events of each file, and compare. InputError names the line that cannot be read.
 
     ``in_parts``: cluster them a second time, `AT_ONCE` of them at first and the others `PART` at a time.
@@ -160,18 +158,12 @@ def _scored(path: Path, embedder: str, *, in_parts: bool) -> ClusterScore:
 
 def load_events(path: Path) -> list[dict[str, Any]]:
     """Return the labelled events of a file, checked for what comparing needs."""
-    events = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            event = json.loads(line)
-            _ = event["attempt"], event["source_ref"], event["lang"], [*event["patterns"]]
-        except (ValueError, TypeError, KeyError) as error:
-            raise InputError(
-                f"{path.name}, line {number}: this is no labelled event: {error!r:.120}", field="labelled"
-            ) from error
-        events.append(event)
+
+    def checked(event: dict[str, Any]) -> dict[str, Any]:
+        _ = event["attempt"], event["source_ref"], event["lang"], [*event["patterns"]]
+        return event
+
+    events = read_rows(path, checked, what="labelled event", field="labelled")
     if not events:
         raise InputError(f"{path.name} holds no events", field="labelled")
     return events
@@ -263,11 +255,3 @@ def _near(path: Path, events: Sequence[Mapping[str, Any]], found: Pairs) -> floa
         first, second = set(members.get(one, ())), set(members.get(other, ()))
         across |= {(min(a, b), max(a, b)) for a in first - second for b in second - first}
     return len(across & found) / len(across) if across else None
-
-
-def _or_none(value: Agreement | None) -> str:
-    return "–" if value is None else str(value)
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"

@@ -7,7 +7,6 @@ contains the other, in the form in which values are compared (docs/memory-types.
 with no task that it ends stores nothing: where no label asks for it, it counts neither as found nor as stored.
 """
 
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from phronesis.core.proposals import Proposal
 from phronesis.core.timestamps import parse_moment
 from phronesis.core.values import normal_value, plain_relative
 from phronesis.errors import InputError
+from phronesis_benchmarks.records import read_rows, render_share, render_table
 
 _POSSESSIVES: Final = ("the ", "our ", "my ", "a ", "我们的", "咱们的", "我的", "我们")
 
@@ -66,14 +66,18 @@ class ExtractionReport:
 
     def to_markdown(self) -> str:
         """Return a table; times are processor time a message."""
-        head = "| data | split | turns | precision | recall | gate | dates | replaced | µs a message |"
-        rows = [
-            f"| {one.data} | {one.split} | {one.turns} | {_share(one.precision)} | {_share(one.recall)} |"
-            f" {_share(one.gate)} | {one.dates_right}/{one.dates} | {one.replaced_right}/{one.replaced} |"
-            f" {one.microseconds:.0f} |"
+        head = ("data", "split", "turns", "precision", "recall", "gate", "dates", "replaced", "µs a message")
+        rows = (
+            (
+                *(one.data, one.split, one.turns),
+                *map(render_share, (one.precision, one.recall, one.gate)),
+                f"{one.dates_right}/{one.dates}",
+                f"{one.replaced_right}/{one.replaced}",
+                f"{one.microseconds:.0f}",
+            )
             for one in self.scores
-        ]
-        return "\n".join([head, "|" + " --- |" * 9, *rows])
+        )
+        return render_table(head, rows)
 
 
 def run_extraction(data: Sequence[Path], *, extractor: MessageExtractor | None = None) -> ExtractionReport:
@@ -91,21 +95,14 @@ def run_extraction(data: Sequence[Path], *, extractor: MessageExtractor | None =
 
 def load_turns(path: Path) -> list[dict[str, Any]]:
     """Return the labelled turns of a file, checked for what comparing needs."""
-    turns = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            turn = json.loads(line)
-            parse_moment(turn["at"], field="at")
-            for name in ("id", "split", "role", "text", "expect", "gate"):
-                turn[name]
-        except (ValueError, TypeError, KeyError, InputError) as error:
-            raise InputError(
-                f"{path.name}, line {number}: this is no labelled turn: {error!r:.120}", field="data"
-            ) from error
-        turns.append(turn)
-    return turns
+
+    def checked(turn: dict[str, Any]) -> dict[str, Any]:
+        parse_moment(turn["at"], field="at")
+        for name in ("id", "split", "role", "text", "expect", "gate"):
+            turn[name]
+        return turn
+
+    return read_rows(path, checked, what="labelled turn")
 
 
 def is_right(label: Mapping[str, Any], proposal: Proposal, types: MemoryTypes, *, at: datetime) -> bool:
@@ -177,7 +174,3 @@ def _score(data: str, split: str, turns: Iterable[Mapping[str, Any]], extractor:
 def _bare(subject: str) -> str:
     text = subject.strip().casefold()
     return plain_relative(next((text.removeprefix(one) for one in _POSSESSIVES if text.startswith(one)), text))
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"

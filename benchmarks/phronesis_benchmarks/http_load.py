@@ -8,19 +8,55 @@ import contextlib
 import http.client
 import json
 import random
+import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
-from phronesis.errors import InputError
+from phronesis.errors import InputError, PhronesisError
 from phronesis.memory import Memory
-from phronesis_benchmarks.serving import served
+
+_PROGRAM: Final = (sys.executable, "-c", "from phronesis.interfaces.cli import main; main()")
+_SERVED_POLICY: Final = "version: 1\nembedder: none\nserver: {access_log: false}\n"
+
+
+@contextlib.contextmanager
+def served(store: str) -> Iterator[tuple[float, str]]:
+    """Serve a store by ``phronesis serve``; give the seconds until it listened, and host and port.
+
+    PhronesisError when it does not start.
+    """
+    with tempfile.TemporaryDirectory(prefix="phronesis-serving-") as folder:
+        policy = Path(folder, "brain.yml")
+        policy.write_text(_SERVED_POLICY, "utf-8")
+        began = time.perf_counter()
+        called = [*_PROGRAM, "serve", "--url", store, "--port", "0", "--json", "--policy", str(policy)]
+        with subprocess.Popen(called, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own program
+            try:
+                place = _told(process)
+                yield time.perf_counter() - began, place
+            finally:
+                process.terminate()
+
+
+def _told(process: "subprocess.Popen[str]") -> str:
+    """Wait until a server says where it listens; give host and port."""
+    told = ""
+    while process.stdout is not None and not told.rstrip().endswith("}"):
+        line = process.stdout.readline()
+        if not line:
+            raise PhronesisError("the server did not start; run phronesis serve to see why")
+        told += line
+    place: str = urlsplit(json.loads(told)["url"]).netloc
+    return place
+
 
 MOST_CLIENTS: Final = 1_000
 MOST_SECONDS: Final = 600
@@ -52,7 +88,7 @@ class HttpReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return asdict(self)
 
     def to_markdown(self) -> str:
         """Return a table."""

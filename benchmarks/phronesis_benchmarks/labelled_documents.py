@@ -4,16 +4,16 @@ A document is named by its distribution and a file of it, so that no text is cop
 the installed versions do not hold is told, not passed over.
 """
 
-import json
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from phronesis.errors import InputError
+from phronesis_benchmarks.records import read_rows
 
 METADATA: Final = "METADATA"
 """The file that stands for a distribution's long description."""
@@ -26,8 +26,6 @@ _DEFINED: Final = re.compile(r"\s*(?:async\s+)?(?:class|def)\s+")
 _MARKS: Final = "#*=-~^+`\"' \t"
 
 Headings = tuple[str, ...]
-
-_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ def load_set(data: Sequence[Path], documents: Path) -> LabelledSet:
     """
     missing: list[str] = []
     found: dict[str, InstalledDocument | None] = {}
-    for row in _rows(documents, _named):
+    for row in read_rows(documents, _named, what="document"):
         try:
             found[row["document"]] = _installed(row)
         except (metadata.PackageNotFoundError, OSError) as error:
@@ -86,7 +84,7 @@ def load_set(data: Sequence[Path], documents: Path) -> LabelledSet:
     questions: dict[str, list[LabelledQuestion]] = {}
     for path in data:
         kept = questions.setdefault(path.name, [])
-        for asked in _rows(path, _question):
+        for asked in read_rows(path, _question, what="question"):
             if asked.document not in found:
                 raise InputError(
                     f"{path.name}: {asked.id} asks about {asked.document!r}, which {documents.name} does not name",
@@ -190,17 +188,3 @@ def _question(row: dict[str, Any]) -> LabelledQuestion:
     if not sections or not all(sections):
         raise ValueError("no section answers it")
     return LabelledQuestion(row["id"], row["question"], row["language"], row["document"], sections, row["split"])
-
-
-def _rows(path: Path, read: Callable[[dict[str, Any]], _Row]) -> list[_Row]:
-    rows = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            rows.append(read(json.loads(line)))
-        except (ValueError, TypeError, KeyError) as error:
-            raise InputError(
-                f"{path.name}, line {number}: this cannot be read: {error!r:.120}", field="data"
-            ) from error
-    return rows

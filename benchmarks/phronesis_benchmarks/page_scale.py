@@ -9,14 +9,14 @@ import http.client
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from phronesis.errors import InputError, PhronesisError
 from phronesis.memory import Memory
-from phronesis_benchmarks.serving import served
+from phronesis_benchmarks.http_load import served
 
 MOST_MEMORIES: Final = 1_000_000
 
@@ -52,8 +52,7 @@ class PageReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        pages = [{name: getattr(one, name) for name in PageTime.__slots__} for one in self.pages]
-        return {"database": self.database, "memories": self.memories, "pages": pages}
+        return asdict(self)
 
     def to_markdown(self) -> str:
         """Return the table, slowest first."""

@@ -5,7 +5,6 @@ alias an item that says so. What was superseded or resolved is archived. Each ca
 question of no words is left to the pinned items.
 """
 
-import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from phronesis import Memory
 from phronesis.core.ids import parse_id
 from phronesis.errors import InputError
 from phronesis.models.embedder import Embedder
+from phronesis_benchmarks.datasets import read_list
 
 DEPTH: Final = 10
 """Results of a case that count."""
@@ -87,7 +87,7 @@ def run_precisionmembench(folder: Path, *, embedder: Embedder | None = None) -> 
     Raises:
         InputError: a file is missing, or is not what it should be.
     """
-    beliefs, raw = _read(folder / "beliefs.seed.json"), _read(folder / "retrieval.cases.json")
+    beliefs, raw = (read_list(folder / name, field="data") for name in ("beliefs.seed.json", "retrieval.cases.json"))
     with (
         tempfile.TemporaryDirectory(prefix="phronesis-bench-") as place,
         Memory.open(f"sqlite:///{Path(place) / 'memory.db'}", tenant="bench", embedder=embedder) as memory,
@@ -158,15 +158,3 @@ def _named(expect: Mapping[str, Any], rule: str) -> tuple[str, ...]:
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
-
-
-def _read(path: Path) -> Sequence[Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"data: {path} cannot be read ({error.strerror})", field="data") from error
-    except ValueError as error:
-        raise InputError(f"data: {path} is not JSON in UTF-8 ({error})", field="data") from error
-    if not isinstance(content, list) or not content:
-        raise InputError(f"data: {path} must hold a list that is not empty", field="data")
-    return content

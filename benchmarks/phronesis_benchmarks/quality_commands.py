@@ -31,11 +31,24 @@ def show(report: Report, *, as_json: bool) -> None:
         say(report.to_markdown().rstrip())
 
 
+def _read(
+    flag: str, what: str, *, folder: bool = False, many: bool = False, required: bool = True
+) -> Callable[[FC], FC]:
+    """Make the option of a file or a folder that exists."""
+    kind = click.Path(exists=True, dir_okay=folder, file_okay=not folder, path_type=Path)
+    metavar = "DIR" if folder else "FILE"
+    return click.option(flag, required=required, multiple=many, metavar=metavar, type=kind, help=what)
+
+
+def _written(flag: str, what: str, *, folder: bool = False, required: bool = False) -> Callable[[FC], FC]:
+    """Make the option of a file or a folder that is written."""
+    kind = click.Path(dir_okay=folder, file_okay=not folder, path_type=Path)
+    return click.option(flag, metavar="DIR" if folder else "FILE", type=kind, required=required, help=what)
+
+
 def _labelled(flag: str, what: str, *, required: bool = True) -> Callable[[FC], FC]:
     """Make the option of labelled files."""
-    kind = click.Path(exists=True, dir_okay=False, path_type=Path)
-    told = f"{what}; may stand several times."
-    return click.option(flag, required=required, multiple=True, metavar="FILE", type=kind, help=told)
+    return _read(flag, f"{what}; may stand several times.", many=True, required=required)
 
 
 def _embedder(what: str) -> Callable[[FC], FC]:
@@ -46,44 +59,19 @@ def _embedder(what: str) -> Callable[[FC], FC]:
 
 def _policy(what: str) -> Callable[[FC], FC]:
     """Make the option of a brain.yml."""
-    kind = click.Path(exists=True, dir_okay=False, path_type=Path)
-    return click.option("--policy", metavar="FILE", type=kind, help=what)
+    return _read("--policy", what, required=False)
 
 
-_CASSETTE = click.option(
-    "--cassette",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Play the model's recorded answers from this file (JSON lines, or .xz).",
-)
+_CASSETTE = _written("--cassette", "Play the model's recorded answers from this file (JSON lines, or .xz).")
 _RECORD = click.option("--record", is_flag=True, help="Ask the model what is not on the cassette, and add it there.")
 
-_DATA = click.option(
-    "--data",
-    "files",
-    required=True,
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Labelled conversations in LoCoMo's form; several files weigh alike.",
-)
+_DATA = _read("--data", "Labelled conversations in LoCoMo's form; several files weigh alike.", many=True)
 _WORDS = click.option("--words", is_flag=True, help="The formula without an encoder.")
 
 
 @click.command()
-@click.option(
-    "--data",
-    required=True,
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The conversations, as LoCoMo publishes them.",
-)
-@click.option(
-    "--corrections",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="An audit's corrections of the evidence.",
-)
+@_read("--data", "The conversations, as LoCoMo publishes them.")
+@_read("--corrections", "An audit's corrections of the evidence.", required=False)
 @click.option("--peers", default="", metavar="A,B", help="Also measure: bm25, chromadb, mem0, langgraph.")
 @click.option("--limit", type=int, metavar="N", help="The first N conversations only.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Rankings and intervals repeat with it.")
@@ -94,7 +82,7 @@ def locomo(data: Path, *, corrections: Path | None, peers: str, limit: int | Non
     Each conversation is taken in, each question is searched, and what was found is compared with the evidence that
     people marked. With --peers the same is done with other memories, where they are installed.
     """
-    from phronesis_benchmarks.bench import run_locomo  # noqa: PLC0415 - numpy and the encoders: not for --help
+    from phronesis_benchmarks.locomo import run_locomo  # noqa: PLC0415 - numpy and the encoders: not for --help
 
     names = [name.strip() for name in peers.split(",") if name.strip()]
     with Progress() as progress:
@@ -213,12 +201,7 @@ def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: boo
 
 @click.command()
 @_labelled("--data", "Labelled texts or users")
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write there what all teach, as engine/sensitive_topics.npz.",
-)
+@_written("--out", "Write there what all teach, as engine/sensitive_topics.npz.")
 @AS_JSON
 def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well sensitive matters are known.
@@ -234,12 +217,7 @@ def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> Non
 
 @click.command()
 @_labelled("--data", "Labelled users")
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write there what all teach: showing.npz.",
-)
+@_written("--out", "Write there what all teach: showing.npz.", folder=True)
 @AS_JSON
 def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well it is told which memories show a habit.
@@ -255,18 +233,8 @@ def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
 @click.command()
 @_labelled("--data", "Labelled turns that the reader is fitted to")
 @_labelled("--held", "Labelled turns of other authors, that it is measured on", required=False)
-@click.option(
-    "--start",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Weights of an earlier fit: only the heads for signs and owners are fitted.",
-)
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the weights there: reader.npz.",
-)
+@_read("--start", "Weights of an earlier fit: only the heads for signs and owners are fitted.", required=False)
+@_written("--out", "Write the weights there: reader.npz.")
 @click.option("--rounds", type=click.IntRange(min=1), default=3, show_default=True, help="Rounds over the data.")
 @AS_JSON
 def reader(
@@ -291,13 +259,7 @@ def reader(
 
 @click.command("next-steps")
 @_labelled("--data", "Labelled texts, and examples in TOML,")
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    required=True,
-    help="Write the weights there, as reasoning/next_step.npz.",
-)
+@_written("--out", "Write the weights there, as reasoning/next_step.npz.", required=True)
 def next_steps(data: tuple[Path, ...], *, out: Path) -> None:
     """Fit what tells instructions for a next step from findings, for the gate of claims.
 
@@ -310,12 +272,7 @@ def next_steps(data: tuple[Path, ...], *, out: Path) -> None:
 
 @click.command("lesson-map")
 @_labelled("--data", "Labelled events, the files of one author each")
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write there the maps that all teach, named as in experience.",
-)
+@_written("--out", "Write there the maps that all teach, named as in experience.", folder=True)
 @AS_JSON
 def lesson_map(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well the maps of lessons tell them apart.
@@ -352,23 +309,18 @@ def experience(labelled: tuple[Path, ...], *, embedder: str, in_parts: bool, as_
 @_DATA
 @_WORDS
 @click.option("--l2", type=float, metavar="X", help="How strongly the shipped weights hold; default 2.")
-@click.option(
-    "--out",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the fitted weights there, as a policy takes them.",
-)
+@_written("--out", "Write the fitted weights there, as a policy takes them.")
 @AS_JSON
-def refit(files: tuple[Path, ...], *, words: bool, l2: float | None, out: Path | None, as_json: bool) -> None:
+def refit(data: tuple[Path, ...], *, words: bool, l2: float | None, out: Path | None, as_json: bool) -> None:
     """Fit the ranking's weights to your own conversations.
 
     The conversations are labelled with the turns that answer each question. Figures before and after are printed;
     the weights go into a policy under ranking.
     """
-    from phronesis_benchmarks.fitting import run_refit  # noqa: PLC0415 - numpy and the encoders: not for --help
+    from phronesis_benchmarks.refit import run_refit  # noqa: PLC0415 - numpy and the encoders: not for --help
 
     with Progress() as progress:
-        report = run_refit(files, words=words, l2=l2, out=out, on_progress=progress)
+        report = run_refit(data, words=words, l2=l2, out=out, on_progress=progress)
     show(report, as_json=as_json)
 
 
@@ -376,26 +328,20 @@ def refit(files: tuple[Path, ...], *, words: bool, l2: float | None, out: Path |
 @_DATA
 @_WORDS
 @AS_JSON
-def ablate(files: tuple[Path, ...], *, words: bool, as_json: bool) -> None:
+def ablate(data: tuple[Path, ...], *, words: bool, as_json: bool) -> None:
     """Figures with each feature of the ranking left out.
 
     Each row is the formula without one feature: what the feature is worth on these conversations.
     """
-    from phronesis_benchmarks.fitting import run_ablation  # noqa: PLC0415 - numpy and the encoders: not for --help
+    from phronesis_benchmarks.refit import run_ablation  # noqa: PLC0415 - numpy and the encoders: not for --help
 
     with Progress() as progress:
-        report = run_ablation(files, words=words, on_progress=progress)
+        report = run_ablation(data, words=words, on_progress=progress)
     show(report, as_json=as_json)
 
 
 @click.command()
-@click.option(
-    "--data",
-    required=True,
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A copy of PrecisionMemBench's fixtures.",
-)
+@_read("--data", "A copy of PrecisionMemBench's fixtures.", folder=True)
 @AS_JSON
 def precisionmembench(data: Path, *, as_json: bool) -> None:
     """What must be found, and what comes with it.
@@ -409,13 +355,7 @@ def precisionmembench(data: Path, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.option(
-    "--data",
-    required=True,
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A copy of Reflexion's ALFWorld logs: env_results_trial_N.json.",
-)
+@_read("--data", "A copy of Reflexion's ALFWorld logs: env_results_trial_N.json.", folder=True)
 @click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
 @AS_JSON
 def lessons(data: Path, *, embedder: str, as_json: bool) -> None:
@@ -435,12 +375,7 @@ def lessons(data: Path, *, embedder: str, as_json: bool) -> None:
 
 @click.command()
 @_labelled("--data", "Labelled questions")
-@click.option(
-    "--documents",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The documents they are about; default: documents.jsonl beside the first file.",
-)
+@_read("--documents", "The documents they are about; default: documents.jsonl beside the first file.", required=False)
 @click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
 @click.option("--plan", "planned", is_flag=True, help="Carry out each question's plan, instead of a search.")
 @AS_JSON

@@ -13,10 +13,10 @@ import numpy as np
 from phronesis.core.vectors import Floats
 from phronesis.models.reader import Reader
 from phronesis.models.reader.network import POINTERS, WHOSE
-from phronesis_benchmarks.adam import Params, drop, minimise
 from phronesis_benchmarks.optional import import_optional
 from phronesis_benchmarks.reader_data import Augmenter, Example, Turn, encode
 from phronesis_benchmarks.reader_training import POINT, SIGNS
+from phronesis_benchmarks.text_classifier_training import Params, drop, minimise
 
 PLAIN: Final = 4000
 MADE: Final = 2500

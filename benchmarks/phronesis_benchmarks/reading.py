@@ -7,7 +7,6 @@ of the same subject when the words of the one are among those of the other. What
 optional is wrong. The labelled turns of ``phronesis bench extraction`` are read as conversations of one turn.
 """
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,11 +22,11 @@ from phronesis.conversation.extraction.context import BUDGET, estimate_tokens
 from phronesis.core.items import Item
 from phronesis.core.statements import STATED
 from phronesis.core.timestamps import parse_moment
-from phronesis.errors import InputError
 from phronesis.index.tokens import tokenize
 from phronesis.models.text_features import has_han
 from phronesis.wiring import read_settings
-from phronesis_benchmarks.cassette import played, read_text
+from phronesis_benchmarks.cassette import played
+from phronesis_benchmarks.records import read_rows, render_table
 
 SHARED: Final = 0.6
 """Share of the shorter text's words that both must have to say the same."""
@@ -68,13 +67,16 @@ class ReadingScore:
             if one.name != "name":
                 setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
 
-    def row(self) -> str:
-        """Return the counts as a row of a table."""
-        return (
-            f"| {self.name} | {self.turns} | {_share(self.right, self.stored)} | {_share(self.found, self.wanted)} |"
-            f" {_share(self.empty_kept, self.empty)} | {_share(self.changes_seen, self.changes)} | {self.touched} |"
-            f" {self.degraded} |"
+    def row(self) -> Sequence[object]:
+        """Return the counts as cells of a table."""
+        pairs = (
+            (self.right, self.stored),
+            (self.found, self.wanted),
+            (self.empty_kept, self.empty),
+            (self.changes_seen, self.changes),
         )
+        shares = (_share(part, whole) for part, whole in pairs)
+        return self.name, self.turns, *shares, self.touched, self.degraded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +91,13 @@ class ReadingReport:
 
     def to_markdown(self) -> str:
         """Return a table."""
-        head = "| set | turns | precision | recall | empty kept empty | changes seen | wrongly ended | by rules |"
-        rows = [head, "|" + " --- |" * 8, *(score.row() for score in self.scores)]
+        head = ("set", "turns", "precision", "recall", "empty kept empty", "changes seen", "wrongly ended", "by rules")
+        table = render_table(head, (score.row() for score in self.scores))
         cost = f"{self.calls} calls, {self.tokens_per_message:.0f} tokens a message besides the instructions"
         differing = self.scores[-1].differing
         cost += f"; the replay of {differing} conversations differs" if differing else "; every replay gives the same"
         missed = f"\n{self.missed} requests are not on the cassette: the prompt or the data changed" * bool(self.missed)
-        return "\n".join([*rows, "", cost + missed])
+        return f"{table}\n\n{cost}{missed}"
 
 
 def run_reading(
@@ -161,20 +163,15 @@ def estimate(data: Sequence[Path]) -> str:
 
 def load_conversations(path: Path) -> list[dict[str, Any]]:
     """Return the labelled conversations of a file; InputError names the line that cannot be read."""
-    found = []
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
-        try:
-            one = json.loads(line)
-            one = _as_conversation(one) if "expect" in one else one
-            for turn in one["turns"]:
-                parse_moment(turn["at"], field="at")
-                _ = turn["messages"], [(label["value"], label["does"]) for label in turn["memories"]]
-        except (ValueError, TypeError, KeyError, InputError) as error:
-            raise InputError(
-                f"{path.name}, line {number}: this is no conversation: {error!r:.120}", field="data"
-            ) from error
-        found.append(one)
-    return found
+
+    def checked(one: dict[str, Any]) -> dict[str, Any]:
+        one = _as_conversation(one) if "expect" in one else one
+        for turn in one["turns"]:
+            parse_moment(turn["at"], field="at")
+            _ = turn["messages"], [(label["value"], label["does"]) for label in turn["memories"]]
+        return one
+
+    return read_rows(path, checked, what="conversation")
 
 
 def _as_conversation(one: Mapping[str, Any]) -> dict[str, Any]:

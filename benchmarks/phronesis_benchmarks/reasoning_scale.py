@@ -2,18 +2,14 @@
 
 import json
 import random
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from phronesis import Memory
 from phronesis.errors import InputError
-from phronesis.models.embedder import Floats, HashingEmbedder
 from phronesis.reasoning.learn_candidates import MAX_CANDIDATES
-from phronesis_benchmarks.scale import WARM, Latency
+from phronesis_benchmarks.scale import HEAD, WARM, Latency, Progress, TimedEmbedder, draw_words, opened_place, spell
 from phronesis_benchmarks.stopwatch import Duration, Stopwatch, per_second
 
 _TENANT: Final = "reasoning-scale"
@@ -22,7 +18,6 @@ _SCOPES: Final = ("tio2_expert", "orchestrator", "screening")
 _METALS: Final = ("Cu", "Zn", "Ti", "Ag", "Au", "Bi", "Sn", "In")
 _PRODUCTS: Final = (("formate", "甲酸"), ("CO", "一氧化碳"), ("ethylene", "乙烯"), ("methane", "甲烷"))
 _MODIFIERS: Final = ("imidazole", "cysteamine", "benzoic acid", "melamine")
-_VOCABULARY: Final = 5_000
 _WORDS: Final = 10
 _QUESTION_WORDS: Final = 4
 _MAX_CLAIMS: Final = 10
@@ -49,47 +44,20 @@ class ReasoningReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
-        figures = {"encoding": self.encoding, "learn": self.learn, **self.searches}
-        shown = {name: {part: getattr(one, part) for part in one.__slots__} for name, one in figures.items()}
-        searches = {name: shown[name] for name in self.searches}
-        return plain | {"searches": searches, "encoding": shown["encoding"], "learn": shown["learn"]}
+        return asdict(self)
 
     def to_markdown(self) -> str:
         """Return the table."""
         rows = [(f"mem_search, {name}", one) for name, one in self.searches.items()]
         rows += [("of these, encoding the query", self.encoding), (f"learn on {MAX_CANDIDATES} candidates", self.learn)]
-        lines = [f"| {name} | {one.cells()} |" for name, one in rows]
-        told = (
-            f"reasoning.add: {self.added_per_cpu_second:.0f} items a CPU second. A learn judged {self.judged:.0f}"
+        return (
+            f"{self.items:,} items of {self.claims} claims and {self.runs:,} runs on {self.database}; no model.\n\n"
+            + HEAD
+            + "".join(f"| {name} | {one.cells()} |\n" for name, one in rows)
+            + f"\nreasoning.add: {self.added_per_cpu_second:.0f} items a CPU second. A learn judged {self.judged:.0f}"
             f" claims. reasoning.rebuild_index: {self.claims_per_second:,.0f} claims/s,"
             f" {self.claims_per_cpu_second:,.0f} a CPU second."
         )
-        return "\n".join(
-            (
-                f"{self.items:,} items of {self.claims} claims and {self.runs:,} runs on {self.database}; no model.",
-                "",
-                "| call | first ms | wall p50 / p95 ms | CPU p50 / p95 ms |",
-                "|---|---|---|---|",
-                *lines,
-                "",
-                told,
-            )
-        )
-
-
-class _TimedEmbedder(HashingEmbedder):
-    """The hashing encoder, with what each query took."""
-
-    def __init__(self) -> None:
-        self.times: list[Duration] = []
-
-    def embed_query(self, text: str) -> Floats:
-        """Encode, and note the time."""
-        watch = Stopwatch()
-        vector = super().embed_query(text)
-        self.times.append(watch.read())
-        return vector
 
 
 def run_reasoning_scale(
@@ -100,7 +68,7 @@ def run_reasoning_scale(
     calls: int = 100,
     url: str | None = None,
     seed: int = 0,
-    on_progress: Callable[[str, int, int], object] = lambda *_: None,
+    on_progress: Progress = lambda *_: None,
 ) -> ReasoningReport:
     """Fill a store with ``items`` blocks of ``claims`` claims and ``runs`` runs; time ``calls`` searches and learns.
 
@@ -110,7 +78,7 @@ def run_reasoning_scale(
     if items < 1 or not 1 <= claims <= _MAX_CLAIMS or calls <= WARM or runs < 0:
         raise InputError(f"items must be 1 at least, claims 1 to {_MAX_CLAIMS}, calls more than {WARM}", field="items")
     bank = Bank(random.Random(seed), on_progress)  # noqa: S311 - repeatable text, no secret
-    with _place(url) as where:
+    with opened_place(url) as where:
         with Memory.open(where, tenant=_TENANT, policy={"embedder": "none"}) as memory:
             spent = bank.fill(memory, items, claims, runs)
             searches = bank.search(memory, "words", calls)
@@ -118,7 +86,7 @@ def run_reasoning_scale(
             watch = Stopwatch()
             rebuilt = memory.reasoning.rebuild_index()
             index = watch.read()
-        encoder = _TimedEmbedder()
+        encoder = TimedEmbedder()
         with Memory.open(where, tenant=_TENANT, embedder=encoder) as memory:
             on_progress("making vectors", 0, 1)
             memory.flush()
@@ -138,18 +106,12 @@ def run_reasoning_scale(
     )
 
 
-@contextmanager
-def _place(url: str | None) -> Iterator[str]:
-    with tempfile.TemporaryDirectory() as folder:
-        yield url or f"sqlite:///{Path(folder) / 'reasoning.db'}"
-
-
 @dataclass(slots=True)
 class Bank:
     """Blocks of claims and runs, the same for one seed, and the calls that are timed on them."""
 
     draw: random.Random
-    on_progress: Callable[[str, int, int], object] = lambda *_: None
+    on_progress: Progress = lambda *_: None
     _by_pair: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def fill(self, memory: Memory, items: int, claims: int, runs: int) -> Duration:
@@ -228,38 +190,23 @@ class Bank:
         )
 
     def _claim(self, at: int, pair: tuple[str, str], *, chinese: bool) -> dict[str, Any]:
-        """Return a claim by its place.
-
-        A comparison in words, one as a test, one with other runs, and two without any.
-        """
+        """Return a claim by its place: a comparison in words, one as a test, one with other runs, two without any."""
         m1, m2 = pair
         product, translated = self.draw.choice(_PRODUCTS)
         share = round(self.draw.uniform(0.05, 0.6), 2)
-        test: dict[str, Any] = {"metric": "fraction", "product": product, "op": ">=", "given": {"M1": m1, "M2": m2}}
-        match at % 5:
-            case 0:
-                said = (
-                    f"{m1}–{m2} 体系中{translated}的选择性不低于 {share}。"
-                    if chinese
-                    else f"With {m1}–{m2} the selectivity of {product} is at least {share}."
-                )
-                return {"inference": said}
-            case 1:
-                return {
-                    "inference": self._mechanism(pair, product, translated, chinese=chinese),
-                    "test": {**test, "value": share},
-                }
-            case 2:
-                other = {"M1": self.draw.choice([one for one in _METALS if one not in pair]), "M2": m2}
-                return {
-                    "inference": self._mechanism(pair, product, translated, chinese=chinese),
-                    "test": {**test, "op": ">", "versus": other},
-                }
-            case _:
-                return {
-                    "inference": self._mechanism(pair, product, translated, chinese=chinese),
-                    "conditions": [f"{self.draw.choice(_MODIFIERS)} as modifier"],
-                }
+        if at % 5 == 0:
+            told = f"{m1}–{m2} 体系中{translated}的选择性不低于 {share}。"
+            return {
+                "inference": told if chinese else f"With {m1}–{m2} the selectivity of {product} is at least {share}."
+            }
+        claim: dict[str, Any] = {"inference": self._mechanism(pair, product, translated, chinese=chinese)}
+        test = {"metric": "fraction", "product": product, "op": ">=", "given": {"M1": m1, "M2": m2}}
+        if at % 5 == 1:
+            return claim | {"test": {**test, "value": share}}
+        if at % 5 == 2:  # noqa: PLR2004 - the third
+            other = {"M1": self.draw.choice([one for one in _METALS if one not in pair]), "M2": m2}
+            return claim | {"test": {**test, "op": ">", "versus": other}}
+        return claim | {"conditions": [f"{self.draw.choice(_MODIFIERS)} as modifier"]}
 
     def _mechanism(self, pair: tuple[str, str], product: str, translated: str, *, chinese: bool) -> str:
         if chinese:
@@ -276,12 +223,4 @@ class Bank:
         return m1, m2
 
     def _text(self, words: int) -> str:
-        """Words by Zipf's law, as texts have them, without digits: a number would be a comparison's."""
-        weights = [1 / rank for rank in range(1, _VOCABULARY + 1)]
-        return " ".join(map(_word, self.draw.choices(range(_VOCABULARY), weights, k=words)))
-
-
-def _word(number: int) -> str:
-    """Spell a number in syllables: as many words as there are numbers."""
-    syllables = ("ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su")
-    return "".join(syllables[int(digit)] for digit in f"{number:04}")
+        return " ".join(map(spell, draw_words(self.draw, words)))

@@ -1,14 +1,22 @@
 """Fitting the weights of the ranking anew, on anybody's labelled conversations."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from phronesis.errors import InputError
+from phronesis.models.embedder import Embedder
 from phronesis.recall.scoring.weights import A12, B12, Formula
-from phronesis_benchmarks.candidates import NAMES, CandidateQuestion, Floats, as_vector, mean_scores
+from phronesis_benchmarks.cached_embedder import CachedEmbedder
+from phronesis_benchmarks.candidates import NAMES, CandidateQuestion, Floats, as_vector, collect, mean_scores
+from phronesis_benchmarks.datasets import load_locomo
+from phronesis_benchmarks.locomo import local_embedder
+from phronesis_benchmarks.records import render_table
 
 METRICS: Final = ("recall@10", "recall@1", "ndcg@10")
 L2: Final = 2.0
@@ -127,13 +135,13 @@ class RefitReport:
 
     def to_markdown(self) -> str:
         """Return the table."""
-        lines = [f"| set | weights | {' | '.join(METRICS)} |", "| --- | --- | --- | --- | --- |"]
-        for group, rows in self.figures.items():
-            lines += [
-                f"| {group} | {name} | {' | '.join(f'{row[m]:.3f}' for m in METRICS)} |" for name, row in rows.items()
-            ]
+        rows = (
+            (group, name, *(f"{row[metric]:.3f}" for metric in METRICS))
+            for group, by in self.figures.items()
+            for name, row in by.items()
+        )
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in self.fitted.weights.items())
-        return "\n".join([*lines, "", f"Fitted: {weights}."])
+        return f"{render_table(['set', 'weights', *METRICS], rows)}\n\nFitted: {weights}."
 
 
 def refit(asked: Sequence[CandidateQuestion], *, dense: bool, l2: float = L2, more: Sequence[str] = ()) -> RefitReport:
@@ -172,3 +180,104 @@ def refit(asked: Sequence[CandidateQuestion], *, dense: bool, l2: float = L2, mo
     )
     fitted = {name: round(float(weights[NAMES.index(name)]), 3) for name in prior}
     return RefitReport(shipped, Formula("own", fitted, provenance, dense=dense, crowding=shipped.crowding), figures)
+
+
+WHOLE = "(nothing left out)"
+CROWDED = "crowding"
+
+
+@dataclass(frozen=True, slots=True)
+class AblationReport:
+    """``figures``: group → feature left out → metric."""
+
+    formula: str
+    figures: Mapping[str, Mapping[str, Mapping[str, float]]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"formula": self.formula, "figures": self.figures}
+
+    def to_markdown(self) -> str:
+        """Return one table, a set's metrics side by side."""
+        groups = list(self.figures)
+        head = ["left out", *(f"{group} {metric}" for group in groups for metric in METRICS)]
+        rows = (
+            (feature, *(f"{self.figures[group][feature][metric]:.3f}" for group in groups for metric in METRICS))
+            for feature in self.figures[groups[0]]
+        )
+        return f"{self.formula}\n\n{render_table(head, rows)}"
+
+
+def ablate(asked: Sequence[CandidateQuestion], *, dense: bool) -> AblationReport:
+    """Leave out each feature of the shipped formula in turn; there must be at least one question."""
+    formula = B12 if dense else A12
+    figures: dict[str, dict[str, dict[str, float]]] = {}
+    for group in dict.fromkeys(one.group for one in asked):
+        mine = [one for one in asked if one.group == group]
+        crowding = formula.crowding
+        rows = {WHOLE: mean_scores(mine, as_vector(formula.weights), METRICS, crowding=crowding)}
+        for feature in formula.weights:
+            rest = {name: weight for name, weight in formula.weights.items() if name != feature}
+            rows[feature] = mean_scores(mine, as_vector(rest), METRICS, crowding=crowding)
+        if crowding:
+            rows[CROWDED] = mean_scores(mine, as_vector(formula.weights), METRICS, crowding=0.0)
+        figures[group] = rows
+    return AblationReport(formula.name, figures)
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with (what is being done, steps done, steps in all)."""
+
+
+def run_refit(
+    files: Sequence[Path],
+    *,
+    words: bool = False,
+    l2: float | None = None,
+    out: Path | None = None,
+    embedder: Embedder | None = None,
+    on_progress: Progress | None = None,
+) -> RefitReport:
+    """Fit the weights to labelled conversations, and write them to ``out`` as a policy takes them.
+
+    ``words`` fits the formula without an encoder; else ``embedder`` is by default the best of this installation.
+
+    Raises:
+        InputError: a file is wrong, holds no question, or ``l2`` is not above 0.
+        MissingExtra: no local embedder is installed.
+    """
+    strength = L2 if l2 is None else l2
+    if not strength > 0:
+        raise InputError(f"l2: {strength} must be above 0", field="l2")
+    report = refit(_asked(files, words, embedder, on_progress), dense=not words, l2=strength)
+    if out is not None:
+        try:
+            out.write_text(json.dumps(report.to_policy(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"out: {out} cannot be written ({error.strerror})", field="out") from error
+    return report
+
+
+def run_ablation(
+    files: Sequence[Path],
+    *,
+    words: bool = False,
+    embedder: Embedder | None = None,
+    on_progress: Progress | None = None,
+) -> AblationReport:
+    """Leave out each feature in turn on labelled conversations; arguments and errors as for :func:`run_refit`."""
+    return ablate(_asked(files, words, embedder, on_progress), dense=not words)
+
+
+def _asked(
+    files: Sequence[Path], words: bool, embedder: Embedder | None, on_progress: Progress | None
+) -> list[CandidateQuestion]:
+    cached = None if words else CachedEmbedder(embedder or local_embedder())
+    asked = [
+        one
+        for file in files
+        for one in collect(file.stem, load_locomo(file), cached, on_progress and partial(on_progress, file.stem))
+    ]
+    if not asked:
+        raise InputError("data: no question with evidence is left; give another file", field="data")
+    return asked

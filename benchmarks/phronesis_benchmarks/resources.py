@@ -16,9 +16,9 @@ from phronesis.core.entries import SECTION
 from phronesis.core.items import Item
 from phronesis.errors import InputError
 from phronesis.models.embedder import Embedder
-from phronesis_benchmarks.bm25 import Bm25System
 from phronesis_benchmarks.datasets import Turn
 from phronesis_benchmarks.labelled_documents import InstalledDocument, LabelledQuestion, LabelledSet, answers, load_set
+from phronesis_benchmarks.systems import Bm25System
 
 CUTOFFS: Final = (1, 5, 10)
 DEPTH: Final = max(CUTOFFS)

@@ -9,7 +9,6 @@ is met or not by what came of it (``role_cases``):
 - ``of``: of the texts that hold the word ``value[0]``, one has the memories ``value[1]``.
 """
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from phronesis.models.structured_client import prompt
 from phronesis.models.token_counter import load_token_counter
 from phronesis.wiring import read_settings
 from phronesis_benchmarks.cassette import played
+from phronesis_benchmarks.records import read_rows, render_table
 from phronesis_benchmarks.role_cases import MODELS, RUNNERS, CaseStore, Observation
 
 _PROMPTS: Final = {"questions": "reflect_questions"}
@@ -52,12 +52,11 @@ class RoleScore:
         """The share of expectations that are met."""
         return sum(self.met.values()) / max(1, sum(self.wanted.values()))
 
-    def row(self) -> str:
-        """Return the figures as a row of a table."""
+    def row(self) -> Sequence[object]:
+        """Return the figures as cells of a table."""
         by_language = [f"{self.met[one]} of {self.wanted[one]}" for one in sorted(self.wanted)]
         tokens = self.data_tokens / self.calls if self.calls else 0
-        shown = [self.role, self.cases, f"{self.share:.3f}", *by_language, self.calls, f"{tokens:.0f}"]
-        return f"| {' | '.join(map(str, shown))} |"
+        return self.role, self.cases, f"{self.share:.3f}", *by_language, self.calls, f"{tokens:.0f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +69,11 @@ class RolesReport:
     def to_markdown(self) -> str:
         """Return a table."""
         languages = sorted({one for score in self.scores for one in score.wanted})
-        head = f"| role | cases | met | {' | '.join(languages)} | calls | tokens a call besides the instructions |"
-        rows = [head, "|" + " --- |" * (5 + len(languages)), *(score.row() for score in self.scores)]
+        head = ["role", "cases", "met", *languages, "calls", "tokens a call besides the instructions"]
+        table = render_table(head, (score.row() for score in self.scores))
         missed = sum(score.missed for score in self.scores)
-        if missed:
-            rows += ["", f"{missed} requests are not on the cassette: the prompt or the data changed; see --record"]
-        return "\n".join(rows)
+        told = f"\n\n{missed} requests are not on the cassette: the prompt or the data changed; see --record"
+        return table + told if missed else table
 
 
 def run_roles(
@@ -142,16 +140,13 @@ def _asked(case: Mapping[str, Any]) -> list[str]:
 
 def load_cases(path: Path) -> list[dict[str, Any]]:
     """Return the cases of a file; InputError names the line that cannot be read."""
-    found = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
-        try:
-            one = json.loads(line)
-            _ = RUNNERS[one["role"]], one["language"], one["id"], dict(one["given"])
-            _ = [_CHECKS[how] for _, how, _ in one["expect"]]
-        except (ValueError, TypeError, KeyError) as error:
-            raise InputError(f"{path.name}, line {number}: this is no case: {error!r:.120}", field="data") from error
-        found.append(one)
-    return found
+
+    def checked(one: dict[str, Any]) -> dict[str, Any]:
+        _ = RUNNERS[one["role"]], one["language"], one["id"], dict(one["given"])
+        _ = [_CHECKS[how] for _, how, _ in one["expect"]]
+        return one
+
+    return read_rows(path, checked, what="case")
 
 
 def _policy_for(given: Policy, names: Sequence[str]) -> Policy:

@@ -4,8 +4,10 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,17 +15,54 @@ import numpy as np
 
 from phronesis import Memory
 from phronesis.errors import InputError
-from phronesis.models.embedder import HashingEmbedder
+from phronesis.models.embedder import Floats, HashingEmbedder
 from phronesis_benchmarks.stopwatch import NO_TIME, Duration, Stopwatch, per_second
 
 _USER: Final = "scale"
 _TURNS_PER_SESSION: Final = 50
-_VOCABULARY: Final = 5_000
+VOCABULARY: Final = 5_000
+_WEIGHTS: Final = tuple(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
+_SYLLABLES: Final = ("ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su")
 _WORDS_PER_MESSAGE: Final = 15
 _WORDS_PER_QUESTION: Final = 8
 _PAGE: Final = 100
 WARM: Final = 3
 """Calls left out of the figures: they load the lane's index, and are reported as ``first``."""
+HEAD: Final = "| call | first ms | wall p50 / p95 ms | CPU p50 / p95 ms |\n|---|---|---|---|\n"
+
+Progress = Callable[[str, int, int], object]
+"""Called with (what is being done, steps done, steps in all)."""
+
+
+def draw_words(draw: random.Random, count: int) -> list[int]:
+    """Return the numbers of words by Zipf's law, as texts have them."""
+    return draw.choices(range(VOCABULARY), cum_weights=_WEIGHTS, k=count)
+
+
+def spell(number: int) -> str:
+    """Spell a number in syllables: as many words as there are numbers, and no digits."""
+    return "".join(_SYLLABLES[int(digit)] for digit in f"{number:04}")
+
+
+@contextmanager
+def opened_place(url: str | None) -> Iterator[str]:
+    """Yield the address of a database: ``url``, or a temporary SQLite file."""
+    with tempfile.TemporaryDirectory(prefix="phronesis-bench-") as folder:
+        yield url or f"sqlite:///{Path(folder) / 'memory.db'}"
+
+
+class TimedEmbedder(HashingEmbedder):
+    """The hashing encoder, with what each query took."""
+
+    def __init__(self) -> None:
+        self.times: list[Duration] = []
+
+    def embed_query(self, text: str) -> Floats:
+        """Encode, and note the time."""
+        watch = Stopwatch()
+        vector = super().embed_query(text)
+        self.times.append(watch.read())
+        return vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +106,13 @@ class ScaleReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        plain = {name: getattr(self, name) for name in self.__slots__}
-        for name in ("search", "compose", "browse"):
-            plain[name] = {field: getattr(plain[name], field) for field in Latency.__slots__}
-        return plain
+        return asdict(self)
 
     def to_markdown(self) -> str:
         """Return the table."""
         return (
             f"One user with {self.items:,} memories on {self.database}; hashing encoder; no language model.\n\n"
-            "| call | first ms | wall p50 / p95 ms | CPU p50 / p95 ms |\n|---|---|---|---|\n"
-            f"| search | {self.search.cells()} |\n| compose_context | {self.compose.cells()} |\n"
+            f"{HEAD}| search | {self.search.cells()} |\n| compose_context | {self.compose.cells()} |\n"
             f"| get_all, {_PAGE} items of any page | {self.browse.cells()} |\n\n"
             f"Ingest, {_TURNS_PER_SESSION} messages a call: {self.ingest_per_second:.0f} messages/s,"
             f" {self.ingest_per_cpu_second:.0f} a CPU second. rebuild(verify=True): {self.verify_seconds:.1f} s,"
@@ -94,28 +129,26 @@ def run_scale(*, items: int = 10_000, url: str | None = None, calls: int = 100, 
     if items < _TURNS_PER_SESSION or calls <= WARM:
         raise InputError(f"items must be at least {_TURNS_PER_SESSION}, calls more than {WARM}", field="items")
     draw = random.Random(seed)  # noqa: S311 - repeatable text, no secret
-    with tempfile.TemporaryDirectory() as folder:
-        where = url or f"sqlite:///{Path(folder) / 'scale.db'}"
-        with Memory.open(where, tenant="scale", embedder=HashingEmbedder()) as memory:
-            spent = _fill(memory, items, draw)
-            memory.flush()
-            search = _timed(lambda text: memory.search(text, user_id=_USER), calls, draw)
-            compose = _timed(lambda text: memory.compose_context("s0", text, user_id=_USER), calls, draw)
-            browse = _browsed(memory, calls)
-            watch = Stopwatch()
-            verified = memory.admin.rebuild(verify=True)
-            return ScaleReport(
-                database=where.partition(":")[0],
-                items=items,
-                ingest_per_second=per_second(items, spent.wall),
-                ingest_per_cpu_second=per_second(items, spent.cpu),
-                search=search,
-                compose=compose,
-                browse=browse,
-                verify_seconds=watch.read().wall,
-                verify_equal=verified.equal,
-                import_milliseconds=_import_time(),
-            )
+    with opened_place(url) as where, Memory.open(where, tenant="scale", embedder=HashingEmbedder()) as memory:
+        spent = _fill(memory, items, draw)
+        memory.flush()
+        search = _timed(lambda text: memory.search(text, user_id=_USER), calls, draw)
+        compose = _timed(lambda text: memory.compose_context("s0", text, user_id=_USER), calls, draw)
+        browse = _browsed(memory, calls)
+        watch = Stopwatch()
+        verified = memory.admin.rebuild(verify=True)
+        return ScaleReport(
+            database=where.partition(":")[0],
+            items=items,
+            ingest_per_second=per_second(items, spent.wall),
+            ingest_per_cpu_second=per_second(items, spent.cpu),
+            search=search,
+            compose=compose,
+            browse=browse,
+            verify_seconds=watch.read().wall,
+            verify_equal=verified.equal,
+            import_milliseconds=_import_time(),
+        )
 
 
 def _fill(memory: Memory, items: int, draw: random.Random) -> Duration:
@@ -157,9 +190,7 @@ def _browsed(memory: Memory, calls: int) -> Latency:
 
 
 def _text(draw: random.Random, words: int) -> str:
-    """Words by Zipf's law, as texts have them."""
-    weights = [1 / rank for rank in range(1, _VOCABULARY + 1)]
-    return " ".join(f"word{n}" for n in draw.choices(range(_VOCABULARY), weights, k=words))
+    return " ".join(f"word{n}" for n in draw_words(draw, words))
 
 
 def _import_time() -> float:

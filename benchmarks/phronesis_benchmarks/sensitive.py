@@ -5,7 +5,6 @@ whose memories of ``sensitive`` groups have a topic that nobody wrote down. Each
 fitted on the others; what is shipped was fitted on all.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from phronesis.engine.content_guards import Guard
 from phronesis.errors import InputError
 from phronesis.models.reader import TextClassifier
 from phronesis.models.text_features import language_of, normalise_text
+from phronesis_benchmarks.records import read_rows, render_share, render_table
 from phronesis_benchmarks.text_classifier_training import ClassifierSettings, encode_texts, fit_text_classifier
 
 NONE: Final = "none"
@@ -62,14 +62,18 @@ class SensitiveReport:
 
     def to_markdown(self) -> str:
         """Return a table; each cell is by words alone, and by the classifier."""
-        head = "| data | language | texts | recall | false alarms | groups: recall | false alarms |"
-        rows = [
-            f"| {one.data} | {one.language} | {one.texts} | "
-            + " | ".join(map(_both, (one.recall, one.alarms, one.groups, one.group_alarms)))
-            + " |"
+        head = ("data", "language", "texts", "recall", "false alarms", "groups: recall", "false alarms")
+        rows = (
+            (
+                *(one.data, one.language, one.texts),
+                *(
+                    ", ".join(map(render_share, shares))
+                    for shares in (one.recall, one.alarms, one.groups, one.group_alarms)
+                ),
+            )
             for one in self.scores
-        ]
-        return "\n".join([head, "|" + " --- |" * 7, *rows])
+        )
+        return render_table(head, rows)
 
 
 def run_sensitive(
@@ -121,17 +125,11 @@ def _judge(classifier: TextClassifier, states: Mapping[str, Floats]) -> Callable
 
 def load_texts(path: Path) -> list[Text]:
     """Return the labelled texts of a file of texts or of users."""
-    found: list[Text] = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            found += _of_user(row) if "memories" in row else [Text(row["text"], row["topic"] or NONE)]
-        except (ValueError, TypeError, KeyError) as error:
-            raise InputError(
-                f"{path.name}, line {number}: this is no labelled text: {error!r:.120}", field="data"
-            ) from error
+
+    def read(row: dict[str, Any]) -> list[Text]:
+        return _of_user(row) if "memories" in row else [Text(row["text"], row["topic"] or NONE)]
+
+    found = [one for own in read_rows(path, read, what="labelled text") for one in own]
     if not found:
         raise InputError(f"{path.name} holds no texts", field="data")
     return found
@@ -178,7 +176,3 @@ def _score(data: str, language: str, texts: Sequence[Text], guard: Guard) -> Sen
         groups=(of_groups(True, words), of_groups(True, guard)),
         group_alarms=(of_groups(False, words), of_groups(False, guard)),
     )
-
-
-def _both(shares: tuple[float | None, float | None]) -> str:
-    return ", ".join("–" if one is None else f"{one:.3f}" for one in shares)

@@ -19,6 +19,7 @@ from phronesis.models.reader import TextClassifier
 from phronesis.models.text_features import normalise_text
 from phronesis.traits.laws.records import MemoryInput
 from phronesis.traits.memory_features import CLASSES, MAX_READ, SHOWN, load_showing, read_all, with_odds
+from phronesis_benchmarks.records import render_share, render_table
 from phronesis_benchmarks.text_classifier_training import ClassifierSettings, encode_texts, fit_text_classifier
 from phronesis_benchmarks.traits import load_users
 
@@ -48,12 +49,12 @@ class ShowingReport:
 
     def to_markdown(self) -> str:
         """Return a table."""
-        head = "| data | memories | members | area under the curve | members kept | others taken |"
-        rows = [
-            f"| {one.data} | {one.memories} | {one.members} | {one.area:.3f} | {one.kept:.3f} | {one.taken:.3f} |"
+        head = ("data", "memories", "members", "area under the curve", "members kept", "others taken")
+        rows = (
+            (one.data, one.memories, one.members, *map(render_share, (one.area, one.kept, one.taken)))
             for one in self.scores
-        ]
-        return "\n".join([head, "|" + " --- |" * 6, *rows])
+        )
+        return render_table(head, rows)
 
 
 def run_showing(

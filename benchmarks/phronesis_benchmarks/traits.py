@@ -9,7 +9,6 @@ two that show the same one, the second is a duplicate, neither right nor wrong. 
 are of one ``never`` group are counted by the group's ``why``, and as sensitive those with any evidence that is.
 """
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from phronesis.traits.laws.records import MemoryInput, TraitInput
 from phronesis.traits.rule_reflection import reflect
 from phronesis.traits.similarity import Cosine
 from phronesis.traits.strategies import seen_twice
+from phronesis_benchmarks.records import read_rows, render_share, render_table
 
 SESSIONS: Final = 3
 """Sessions between two reflections."""
@@ -90,19 +90,19 @@ class TraitReport:
 
     def to_markdown(self) -> str:
         """Return a table."""
-        head = (
-            "| data | language | users | found | duplicates | precision | recall | coverage | sensitive | one-off"
-            " | other never | ended | careful |"
-        )
-        rows = [
-            f"| {one.data} | {one.language} | {one.users} | {one.found} | {one.duplicates} |"
-            f" {_share(one.precision)} | {_share(one.recall)} | {_share(one.coverage)} |"
-            f" {one.never.get('sensitive', 0)} | {one.never.get('one-off', 0)} |"
-            f" {sum(count for why, count in one.never.items() if why not in {'sensitive', 'one-off'})} |"
-            f" {one.ended_right}/{one.ended} | {one.careful_right}/{one.careful} |"
+        head = "data language users found duplicates precision recall coverage sensitive one-off".split()
+        rows = (
+            (
+                *(one.data, one.language, one.users, one.found, one.duplicates),
+                *map(render_share, (one.precision, one.recall, one.coverage)),
+                *(one.never.get("sensitive", 0), one.never.get("one-off", 0)),
+                sum(count for why, count in one.never.items() if why not in {"sensitive", "one-off"}),
+                f"{one.ended_right}/{one.ended}",
+                f"{one.careful_right}/{one.careful}",
+            )
             for one in self.scores
-        ]
-        return "\n".join([head, "|" + " --- |" * 13, *rows])
+        )
+        return render_table([*head, "other never", "ended", "careful"], rows)
 
 
 def run_traits(
@@ -132,22 +132,15 @@ def run_traits(
 
 def load_users(path: Path) -> list[dict[str, Any]]:
     """Return the labelled users of a file, checked for what comparing needs."""
-    users = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            user = json.loads(line)
-            for memory in user["memories"]:
-                parse_moment(memory["at"], field="at")
-                _ = memory["id"], memory["text"], memory["kind"]
-            _ = user["language"], [trait["members"] for trait in user["traits"]], user["never"]
-        except (ValueError, TypeError, KeyError, InputError) as error:
-            raise InputError(
-                f"{path.name}, line {number}: this is no labelled user: {error!r:.120}", field="data"
-            ) from error
-        users.append(user)
-    return users
+
+    def checked(user: dict[str, Any]) -> dict[str, Any]:
+        for memory in user["memories"]:
+            parse_moment(memory["at"], field="at")
+            _ = memory["id"], memory["text"], memory["kind"]
+        _ = user["language"], [trait["members"] for trait in user["traits"]], user["never"]
+        return user
+
+    return read_rows(path, checked, what="labelled user")
 
 
 def replayed(
@@ -278,7 +271,3 @@ def _sum(data: str, language: str, counts: Sequence[Mapping[str, Any]]) -> Trait
     names = ("labels", "found", "right", "duplicates", "covered", "ended", "ended_right", "careful", "careful_right")
     totals = {name: sum(one[name] for one in counts) for name in names}
     return TraitScore(data=data, language=language, users=len(counts), never=dict(never), **totals)
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"

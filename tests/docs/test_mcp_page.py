@@ -63,13 +63,6 @@ def test_the_reference_tools_are_named(served: dict[str, list[list[str]]]) -> No
     assert named[: len(more)] == more
 
 
-def test_the_options_are_those_of_the_command() -> None:
-    told = {option for row in rows(section("Options")) for option in re.findall(r"--[\w-]+", row[0])}
-    command, _ = find_command(["serve", "mcp"])
-    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-    assert told == {option for option in known if option.startswith("--")} - {"--json", "--help"}
-
-
 def test_the_configurations_are_json_that_starts_the_command() -> None:
     blocks = re.findall(r"^```json\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     assert len(blocks) == 4

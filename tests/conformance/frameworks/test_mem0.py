@@ -12,7 +12,7 @@ import pytest
 from conformance.examples import python_of_page
 from conformance.opened import opened
 from phronesis.adapters.mem0 import AsyncMemory, Memory
-from phronesis_benchmarks.mem0_peer import Mem0System
+from phronesis_benchmarks.systems import Mem0System
 
 VERBS = ("add", "get", "get_all", "search", "update", "delete", "delete_all", "history", "reset", "from_config", "chat")
 LEFT_OUT = {"search": {"reference_date"}}

@@ -1,11 +1,7 @@
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("phronesis.memory", reason="the public API is not there yet")
-
-from phronesis_benchmarks.bench import run_locomo
 from phronesis_benchmarks.cached_embedder import CachedEmbedder
+from phronesis_benchmarks.locomo import run_locomo
 from phronesis_benchmarks.plot import write
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from phronesis import Memory
-from phronesis_benchmarks.fitting import run_refit
+from phronesis_benchmarks.refit import run_refit
 from unit.benchmarks.conftest import WordEmbedder, locomo_sample
 
 

@@ -5,25 +5,12 @@ from typing import Any
 
 import pytest
 
-from custom_store import registered
 from phronesis.errors import InputError
-from phronesis.memory import Memory
 from phronesis_benchmarks.compose_scale import run_compose_scale
 from phronesis_benchmarks.experience_scale import run_experience_scale
 from phronesis_benchmarks.http_load import run_http_load
 from phronesis_benchmarks.reasoning_scale import run_reasoning_scale
 from phronesis_benchmarks.scale import run_scale
-from shelved import HANDLERS, shelve
-
-
-def _composing(url: str) -> Any:
-    def ingest(memory: Memory, text: str, uri: str, title: str) -> None:
-        parts = dict(part.split("\n\n", 1) for part in text.split("\n\n## ")[1:])
-        shelve(memory, uri, title, parts, user_id="scale")
-
-    with registered(HANDLERS):
-        return run_compose_scale(items=100, sections=40, calls=5, url=url, ingest=ingest)
-
 
 RUNS: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
     "scale": (lambda url: run_scale(items=100, calls=5, url=url), ("search.p50", "compose.p95", "verify_equal")),
@@ -35,7 +22,10 @@ RUNS: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
         lambda url: run_reasoning_scale(items=6, claims=2, runs=2, calls=5, url=url),
         ("claims_per_second", "learn.p50", "encoding.p95", "judged"),
     ),
-    "compose": (_composing, ("retrieve.p50", "memory_places")),
+    "compose": (
+        lambda url: run_compose_scale(items=100, sections=40, calls=5, url=url),
+        ("retrieve.p50", "sections", "memory_places"),
+    ),
 }
 
 

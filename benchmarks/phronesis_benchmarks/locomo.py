@@ -1,12 +1,22 @@
 """The report of a run, as Markdown and as JSON."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
-from phronesis_benchmarks.cached_embedder import EncodingCost
+from phronesis.errors import InputError, MissingExtra
+from phronesis.models.embedder import Embedder, load_local_embedder
+from phronesis_benchmarks.cached_embedder import CachedEmbedder, EncodingCost
+from phronesis_benchmarks.datasets import Conversation, load_locomo
 from phronesis_benchmarks.metrics import OVERALL, Estimate, paired_difference
-from phronesis_benchmarks.outcome import IngestCost, Outcome
+from phronesis_benchmarks.optional import installed_version
+from phronesis_benchmarks.records import render_table
+from phronesis_benchmarks.runner import Contender, IngestCost, Outcome, measure
+from phronesis_benchmarks.systems import peer_contender, phronesis_contender
 
 _HEADLINE: Final = "recall@10"
 _DETAIL: Final = ("recall@1", "recall@5", "recall@20", "hit@10", "mrr", "ndcg@10")
@@ -32,8 +42,7 @@ class Setting:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        return fields | {"encoding": self.encoding.to_dict()}
+        return asdict(self) | {"encoding": self.encoding.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +104,7 @@ class BenchReport:
                     *(f"{whole[metric].mean:.3f}" for metric in _DETAIL),
                 ]
             )
-        return "Evidence found (a category's column is recall@10):\n\n" + _table(head, rows)
+        return "Evidence found (a category's column is recall@10):\n\n" + render_table(head, rows)
 
     def _costs(self) -> str:
         head = [
@@ -128,7 +137,7 @@ class BenchReport:
         leaks = [outcome.name for outcome in self.outcomes if outcome.encoded_while_timed]
         if leaks:
             note += f" The embedder ran inside measured intervals of {', '.join(leaks)}: their times are too high."
-        return f"{note}\n\n" + _table(head, rows)
+        return f"{note}\n\n" + render_table(head, rows)
 
 
 def _rates(ingest: Mapping[Any, IngestCost], mode: str) -> str:
@@ -145,6 +154,93 @@ def _megabytes(outcome: Outcome) -> str:
     return f"{outcome.peak_mb:.0f} MB (+{outcome.peak_mb - outcome.memory_mb:.0f})"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+Progress = Callable[[str, int, int], None]
+"""Called with (what is being done, steps done, steps in all)."""
+
+
+def run_locomo(
+    data: Path,
+    *,
+    peers: Sequence[str] = (),
+    limit: int | None = None,
+    corrections: Path | None = None,
+    embedder: Embedder | None = None,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+) -> BenchReport:
+    """Measure Phronesis and ``peers`` (names, as in ``PEERS``) on LoCoMo.
+
+    Phronesis is measured by both of its verbs for conversations, and without waiting for the interpretation.
+    ``limit`` takes the first conversations only; ``corrections`` as in :func:`load_locomo`; ``embedder`` is by default
+    the best one of this installation. Rankings and intervals repeat with the same ``seed``; times do not.
+
+    Raises:
+        InputError: a file or an argument is wrong, or no question is left to ask.
+        MissingExtra: a peer, or any local embedder, is not installed; raised before anything is measured.
+    """
+    conversations = _select(load_locomo(data, corrections), limit)
+    cached = CachedEmbedder(embedder or local_embedder())
+    contenders = [
+        phronesis_contender(cached, verb="add"),
+        phronesis_contender(cached, verb="commit_turn"),
+        phronesis_contender(cached, verb="commit_turn", wait=False),
+        *(peer_contender(name, cached) for name in dict.fromkeys(peers)),
+    ]
+    documents = [turn.line() for conversation in conversations for turn in conversation.turns]
+    queries = [question.text for conversation in conversations for question in conversation.questions]
+    encoding = cached.warm(documents, queries, on_progress and partial(on_progress, cached.name))
+    setting = Setting(
+        data=data.name,
+        corrected=corrections is not None,
+        conversations=len(conversations),
+        turns=len(documents),
+        questions=len(queries),
+        dropped=sum(conversation.dropped for conversation in conversations),
+        embedder=cached.name,
+        encoding=encoding,
+        seed=seed,
+        phronesis=installed_version("phronesis"),
+        python=platform.python_version(),
+        platform=f"{platform.system()} {platform.machine()}",
+        cpus=os.cpu_count() or 1,
+    )
+    return compare(contenders, conversations, embedder=cached, setting=setting, on_progress=on_progress)
+
+
+def compare(
+    contenders: Sequence[Contender],
+    conversations: Sequence[Conversation],
+    *,
+    embedder: CachedEmbedder,
+    setting: Setting,
+    on_progress: Progress | None = None,
+) -> BenchReport:
+    """Measure the contenders one after another; the first is what the others are compared with."""
+    outcomes = [
+        measure(
+            contender,
+            conversations,
+            embedder=embedder,
+            seed=setting.seed,
+            on_progress=on_progress and partial(on_progress, contender.name),
+        )
+        for contender in contenders
+    ]
+    return BenchReport(setting, tuple(outcomes))
+
+
+def local_embedder() -> Embedder:
+    """Return the best encoder of this installation; MissingExtra when there is none."""
+    embedder = load_local_embedder("auto")
+    if embedder is None:
+        raise MissingExtra('embedder: none is installed; pip install "phronesis[embed]"', field="embedder")
+    return embedder
+
+
+def _select(conversations: Sequence[Conversation], limit: int | None) -> Sequence[Conversation]:
+    if limit is not None and limit < 1:
+        raise InputError(f"limit: {limit} conversations cannot be measured; give 1 or more, or none", field="limit")
+    chosen = conversations[:limit]
+    if not any(conversation.questions for conversation in chosen):
+        raise InputError("data: no question with evidence is left; give another file or a higher limit", field="data")
+    return chosen
