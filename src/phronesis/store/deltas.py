@@ -216,17 +216,9 @@ def move_mark(unit: Unit, space: str, lane_id: int, before: Mark, *, epoch: int,
     """Move a lane's mark to ``seq``, unless another process moved it since ``before`` was read."""
     fresh = {"tenant_id": unit.tenant, "space": space, "lane_id": lane_id, "epoch": NEVER, "seq": 0, "stamp": 0}
     insert_ignore(unit, index_marks, [fresh])
-    moved = unit.run(
-        sa.update(index_marks)
-        .where(
-            index_marks.c.tenant_id == unit.tenant,
-            index_marks.c.space == space,
-            index_marks.c.lane_id == lane_id,
-            index_marks.c.stamp == before.stamp,
-        )
-        .values(epoch=epoch, seq=seq, stamp=before.stamp + 1)
-    )
-    return moved.rowcount == 1
+    own = (*own_lane(unit, index_marks, lane_id), index_marks.c.space == space)
+    moved = sa.update(index_marks).where(*own, index_marks.c.stamp == before.stamp)
+    return unit.run(moved.values(epoch=epoch, seq=seq, stamp=before.stamp + 1)).rowcount == 1
 
 
 def followed_spaces(unit: Unit) -> set[str]:
@@ -256,11 +248,7 @@ def changed_items(unit: Unit, lane_id: int, kind: str, *, after: int) -> set[str
         sa.select(deltas.c.item_id)
         .join(
             entries,
-            sa.and_(
-                entries.c.tenant_id == deltas.c.tenant_id,
-                entries.c.lane_id == deltas.c.lane_id,
-                entries.c.entry_id == deltas.c.entry_id,
-            ),
+            sa.and_(*(entries.c[name] == deltas.c[name] for name in ("tenant_id", "lane_id", "entry_id"))),
         )
         .join(items, sa.and_(items.c.tenant_id == deltas.c.tenant_id, items.c.id == deltas.c.item_id))
         .where(

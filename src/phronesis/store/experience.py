@@ -37,14 +37,7 @@ def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int)
 def _changed_parts(home: Home) -> sa.Select[Any]:
     documents = home.documents
     return (
-        sa.select(
-            documents.c.id,
-            documents.c.item_id,
-            documents.c.terms,
-            documents.c.current_to,
-            documents.c.changed_seq,
-            items.c.recorded_at,
-        )
+        sa.select(*(documents.c[name] for name in ComparedDocument._fields[:-1]), items.c.recorded_at)
         .join(items, sa.and_(items.c.tenant_id == sa.bindparam("t"), items.c.id == documents.c.item_id))
         .where(
             *bound_lane(documents),
@@ -123,13 +116,7 @@ def _strongest(dialect: str, incoming: bool) -> sa.Select[Any]:
     rank = sa.func.row_number().over(partition_by=(near, edges.c.type), order_by=(edges.c.weight.desc(), far))
     found = (
         sa.select(
-            near.label("near"),
-            far.label("far"),
-            edges.c.type,
-            edges.c.weight,
-            edges.c.grade,
-            edges.c.entry_id,
-            rank.label("place"),
+            near.label("near"), far.label("far"), *(edges.c[name] for name in EdgeEnd._fields[2:]), rank.label("place")
         )
         .where(
             edges.c.tenant_id == sa.bindparam("t"),
