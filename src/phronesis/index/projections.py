@@ -1,4 +1,9 @@
-"""Projections from items to search documents, their update after a change of an item, and their rebuilding."""
+"""Projections from items to search documents, their update and rebuilding, and the port of an index outside.
+
+An outside index holds copies; the database is authoritative. An entry point of the group ``phronesis.indexes`` names
+what makes one from ``path``, ``url``, ``collection``, ``token`` and ``timeout`` (seconds), given by keyword. The policy
+chooses it by the entry point's name.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -15,7 +15,8 @@
   address) is a term besides its parts, and so is a number with its measure word (8套), so that an exact match ranks
   first.
 
-No text raises: a lone surrogate or NUL is a separator. Time is linear in the text.
+No text raises: a lone surrogate or NUL is a separator. Time is linear in the text. What ranking uses of a text besides
+its words is read off it here, too (`marks_of`).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Statements on sessions, turns, messages, tool calls and references."""
+"""Statements on sessions, turns, messages, tool calls and references, and on documents with their sections."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict

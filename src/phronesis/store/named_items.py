@@ -1,4 +1,4 @@
-"""Statements on items by external id: one item, a range of ids, or their heads, with few columns each."""
+"""Statements on items by external id (one item, a range of ids, or their heads), and ids by their beginning or end."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache

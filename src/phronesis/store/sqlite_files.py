@@ -1,4 +1,7 @@
-"""The file of a client's outbox: writes in order until a server has them, and those that it refused (SQLite)."""
+"""SQLite files that are no store and have no tenants: a client's outbox, and tables of another program, read-only.
+
+The outbox holds writes in order until a server has them, and those that it refused.
+"""
 
 import os
 import sqlite3
