@@ -98,7 +98,8 @@ class Worker:
 
     def run_until_signalled(self) -> None:
         """Work until SIGINT or SIGTERM; call it in the main thread."""
-        before = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, lambda _number, _frame: self.stop()) for number in numbers}
         try:
             self.run()
         finally:
@@ -151,11 +152,10 @@ class Worker:
         for lane in lanes:
             place = (tenant, lane.lane_id)
             seq, when = self._looked_at.get(place, (-1, now))
-            if (
-                self._stop.is_set()
-                or (seq == lane.head_seq and now - when < LOOK_AGAIN)
-                or self._is_resting(place, now)
-            ):
+            unmoved = seq == lane.head_seq and now - when < LOOK_AGAIN
+            failures, last = self._failed.get(place, (0, now))
+            # Each failed attempt writes an entry, which moves the lane.
+            if self._stop.is_set() or unmoved or now - last < pause_after(failures):
                 continue
             self._looked_at[place] = (lane.head_seq, now)
             if lane.applied_seq < lane.head_seq:  # it cannot be interpreted just now
@@ -165,17 +165,12 @@ class Worker:
             ):
                 self._failed.pop(place, None)
             else:
-                self._failed[place] = (self._failed.get(place, (0, now))[0] + 1, now)
+                self._failed[place] = (failures + 1, now)
         return sum(made)
 
     def _lanes(self, tenant: str) -> list[Lane]:
         with self._memory.admin.components.database.transaction(tenant, "read") as unit:
             return list_lanes(unit)
-
-    def _is_resting(self, place: tuple[str, int], now: datetime) -> bool:
-        """Return whether learning failed in a lane recently. Each attempt writes an entry, which moves the lane."""
-        failures, last = self._failed.get(place, (0, now))
-        return now - last < pause_after(failures)
 
     def _visit(
         self, visitors: Sequence[BackgroundTask], tenant: str, lane: Lane, now: datetime, made: list[bool]
@@ -201,6 +196,3 @@ class Worker:
         if not again:  # once for each cause, not every round; a stranger's message may quote what was remembered
             part = _PARTS.get(lane_id, f"lane {lane_id}")
             logger.warning("%s of tenant %s cannot be brought up to date: %s", part, tenant, code)
-
-    def _on_signal(self, _number: int, _frame: object) -> None:
-        self.stop()

@@ -16,13 +16,20 @@ from phronesis.errors import InputError, NotFound
 from phronesis.recall import browse
 from phronesis.store import activity_log
 from phronesis.store.activity_log import RequestRow, user_number
-from phronesis.store.side_tables import SIDE, composed_contexts
+from phronesis.store.schema import composed_contexts, metadata
 from phronesis.uuid7 import new_id
 from set_clock import Clock
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 POLICY = {"embedder": "none"}
 PARIS = "I live in Paris."
+SIDE = [
+    metadata.tables[name]
+    for name in (
+        "shown_contexts used_memories usage lookups api_keys oauth_clients oauth_tokens composed_contexts"
+        " answered_requests"
+    ).split()
+]
 
 
 def turn(*messages: tuple[str, str]) -> dict[str, Any]:

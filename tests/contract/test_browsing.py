@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from minute_clock import Clock
 from phronesis import Item, Memory, Page
 from phronesis.errors import InputError
-from phronesis.store.side_tables import lanes
+from phronesis.store.schema import lanes
 
 USER = "lin"
 BLOCK = """RBMEM_CLAIMS_V1

@@ -12,7 +12,7 @@ from phronesis.errors import NotFound
 from phronesis.index.chroma import Chroma
 from phronesis.index.projections import OutsideIndex
 from phronesis.models.embedder import HashingEmbedder
-from phronesis.store.side_tables import search_documents
+from phronesis.store.schema import search_documents
 from phronesis.wiring import open_memory
 
 pytestmark = pytest.mark.parametrize("index", ["native", "chroma"], indirect=True)

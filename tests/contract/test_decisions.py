@@ -92,10 +92,7 @@ def test_a_doubtful_or_irrelevant_verdict_counts_for_nothing(opening: Opening, b
 
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
-    [
-        (servers.slow(3.0, servers.letter("A")), "model.unavailable"),
-        (servers.chat(None, refusal="no"), "model.answer"),
-    ],
+    [(servers.slow(3.0, servers.letter("A")), "model.unavailable"), (servers.chat(None, refusal="no"), "model.answer")],
 )
 def test_without_an_answer_arithmetic_alone_decides(opening: Opening, behaviour: Behaviour, reason: str) -> None:
     with opening(behaviour) as (server, memory):

@@ -43,12 +43,8 @@ def test_a_request_is_recorded_and_said_to_be_open(memory: Memory, said: str, ta
 
 def test_what_asks_for_something_else_is_no_request(memory: Memory) -> None:
     cases: list[str] = [
-        "Forget it.",
-        "Don't forget to call Sam.",
-        "Remove the second paragraph, please.",
-        "别忘了明天开会。",
-        "把这个文件删掉。",
-        '"Please forget me" is a song.',
+        *("Forget it.", "Don't forget to call Sam.", "Remove the second paragraph, please.", "别忘了明天开会。"),
+        *("把这个文件删掉。", '"Please forget me" is a song.'),
     ]
     for said in cases:
         memory.add(said, user_id="ada")

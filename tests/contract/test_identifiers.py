@@ -7,7 +7,7 @@ import pytest
 from phronesis import Memory
 from phronesis.index.tokens import pack_terms, tokenize
 from phronesis.recall.scoring.lane_arrays import WHOLE_TERMS
-from phronesis.store.side_tables import search_documents
+from phronesis.store.schema import search_documents
 
 TEXTS = (
     "The staging repo is called lumen-cloud-dev and mirrors prod every night.",

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from phronesis import Memory
 from phronesis.core.api_keys import Role, parse_token
 from phronesis.errors import NotFound
-from phronesis.store.side_tables import api_keys
+from phronesis.store.schema import api_keys
 
 
 @pytest.mark.both_databases

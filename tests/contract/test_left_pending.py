@@ -13,7 +13,7 @@ from phronesis.conversation import direct_statements
 from phronesis.engine.handler import Handler
 from phronesis.engine.interpreter import Interpreter
 from phronesis.errors import HandlerMissing, IntegrityError, StorageBusy, StorageError
-from phronesis.store.side_tables import blobs
+from phronesis.store.schema import blobs
 
 NOVEL = Handler(verb="novel", apply=direct_statements.apply)
 LONG = "tea is hot " * 20_000

@@ -12,7 +12,7 @@ from phronesis.core.ids import LaneName
 from phronesis.errors import NotFound
 from phronesis.log.payloads import check_chain, iterate, load_entry
 from phronesis.log.recorder import BLOB_BYTES, NewEntry, Recorder
-from phronesis.store import side_tables
+from phronesis.store import schema
 from phronesis.store.database import Database, connect
 from phronesis.store.lanes import find_lane, get_lane, list_behind, list_lanes, lock_lane
 from set_clock import Clock
@@ -56,7 +56,7 @@ def test_payloads_come_back_character_for_character(database: Database, recorder
         assert lane is not None
         assert [entry.payload for entry in iterate(unit, lane)] == PAYLOADS
         assert check_chain(unit, lane) == []
-        assert unit.run(sa.select(sa.func.count()).select_from(side_tables.blobs)).scalar_one() == 3
+        assert unit.run(sa.select(sa.func.count()).select_from(schema.blobs)).scalar_one() == 3
 
 
 @pytest.mark.both_databases

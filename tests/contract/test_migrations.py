@@ -20,7 +20,7 @@ from phronesis.errors import SchemaMissing, SchemaTooNew, StorageError
 from phronesis.store import migrations, schema
 from phronesis.store.database import Database, connect
 from phronesis.store.migrations import HEAD, check, open_schema, read_version, upgrade
-from phronesis.store.side_tables import RESOURCE_TABLES
+from phronesis.store.schema import RESOURCE_TABLES
 from postgres_databases import Databases, _url
 
 TABLES = sorted(schema.metadata.tables)

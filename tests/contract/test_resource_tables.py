@@ -12,10 +12,11 @@ from phronesis.core.entries import SECTION
 from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.models.embedder import HashingEmbedder
+from phronesis.store.conversations import documents_at, sections_of
 from phronesis.store.database import Unit
 from phronesis.store.lanes import Lane, find_lane
-from phronesis.store.side_tables import HOMES, RESOURCES, documents, documents_at, sections_of
-from phronesis.store.side_tables import sections as section_rows
+from phronesis.store.schema import HOMES, RESOURCES, documents
+from phronesis.store.schema import sections as section_rows
 from scenarios.engines import Clock
 from shelved import HANDLERS, shelve
 

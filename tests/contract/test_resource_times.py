@@ -65,11 +65,7 @@ def test_an_older_version_enters_as_history(memory: Memory) -> None:
 
 
 def test_the_order_of_coming_decides_nothing(memory: Memory) -> None:
-    versions = {
-        "2020": {"A": "a1", "B": "b1"},
-        "2021": {"A": "a2", "B": "b1"},
-        "2023": {"A": "a3", "C": "c1"},
-    }
+    versions = {"2020": {"A": "a1", "B": "b1"}, "2021": {"A": "a2", "B": "b1"}, "2023": {"A": "a3", "C": "c1"}}
     for n, order in enumerate(permutations(versions)):
         for year in order:
             memory.resources.ingest(doc(**versions[year]), uri=URI, occurred_at=f"{year}-01-01", user_id=str(n))

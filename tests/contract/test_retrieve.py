@@ -144,13 +144,8 @@ def test_what_was_known_then(memory: Memory, clock: Clock) -> None:
 
 
 SAID = [
-    "I live in Ghent with my sister Anna.",
-    "My dog Biscuit is a beagle.",
-    "The release is planned for May.",
-    "我喜欢喝绿茶。",
-    "The printer is out of toner.",
-    "OK.",
-    "Noted, thanks.",
+    *("I live in Ghent with my sister Anna.", "My dog Biscuit is a beagle.", "The release is planned for May."),
+    *("我喜欢喝绿茶。", "The printer is out of toner.", "OK.", "Noted, thanks."),
 ]
 
 

@@ -11,7 +11,7 @@ from model_server import ModelServer, slow
 from phronesis import Memory, Review
 from phronesis.reasoning.catalysis.pubchem import Pace
 from phronesis.reasoning.catalysis.review import ABSENT_DAYS, FOUND_DAYS
-from phronesis.store.side_tables import lookups
+from phronesis.store.schema import lookups
 from pug_server import Pug, asked_for, fault
 from set_clock import Clock
 

@@ -18,7 +18,7 @@ from phronesis.store.activity_log import RequestRow
 from phronesis.store.database import Database, connect
 from phronesis.store.impressions import Use
 from phronesis.store.model_calls import Lookup, keep_lookup
-from phronesis.store.side_tables import RESOURCE_TABLES
+from phronesis.store.schema import RESOURCE_TABLES
 from phronesis.wiring import open_memory
 from postgres_databases import Databases
 from shelved import HANDLERS, shelve

@@ -5,7 +5,7 @@ import sqlalchemy as sa
 
 from phronesis import Memory
 from phronesis.errors import Conflict, InputError, NotFound
-from phronesis.store.side_tables import used_memories
+from phronesis.store.schema import used_memories
 
 RUN = {
     "run_id": "r1",

@@ -19,7 +19,7 @@ from phronesis.engine.handler import PrepareContext
 from phronesis.log.payloads import texts_of
 from phronesis.store.impressions import KEPT
 from phronesis.store.log import read_outcomes
-from phronesis.store.side_tables import shown_contexts
+from phronesis.store.schema import shown_contexts
 
 FACT = "My sister Anna is allergic to peanuts."
 SAID_AGAIN = "Your sister Anna is allergic to peanuts. She lives in Lyon."

@@ -12,7 +12,7 @@ from phronesis.core.ids import LaneName
 from phronesis.errors import InputError
 from phronesis.store.impressions import shown_since
 from phronesis.store.retention import WRITTEN_AFTER
-from phronesis.store.side_tables import usage
+from phronesis.store.schema import usage
 from set_clock import Clock
 
 START = datetime(2026, 4, 1, tzinfo=UTC)

@@ -217,5 +217,3 @@ def test_only_our_hooks_are_recognised() -> None:
     assert not is_our_hook({"command": "beep 'unclosed"})
     assert not is_our_hook({"command": "git hook phronesis"})
     assert not is_our_hook("phronesis hook stop")
-
-

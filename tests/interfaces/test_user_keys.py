@@ -29,7 +29,7 @@ from phronesis.errors import Forbidden, InputError, NotFound
 from phronesis.interfaces.authentication import Authenticator
 from phronesis.interfaces.server_process import make_server_app
 from phronesis.store.lanes import find_lane
-from phronesis.store.side_tables import entries
+from phronesis.store.schema import entries
 from told_traits import USER as OTHER
 from told_traits import telling
 

@@ -35,10 +35,10 @@ from phronesis.recall.plan_queries import STATE_FIELDS, candidates, names_held
 from phronesis.recall.planner import Planner, PlanRequest
 from phronesis.recall.query import Encodings, Query, Search, SearchOptions
 from phronesis.recall.retrievers import MEMORY, PlanExecutor
+from phronesis.store.conversations import has_documents
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import Lane, find_secret
-from phronesis.store.side_tables import has_documents
 from phronesis.uuid7 import new_id
 
 # The arguments of ``compose_context``, validated.

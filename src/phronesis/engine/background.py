@@ -6,7 +6,7 @@ One thread makes vectors and interprets pending entries; another looks up modifi
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.lazy_loading import lazy_module
@@ -171,7 +171,10 @@ def failed_entries(unit: Unit) -> list[Entry]:
 
 def failed_jobs(unit: Unit) -> list[Job]:
     """Return a job with the last error for each failed entry."""
-    return [_failed_job(unit, entry) for entry in failed_entries(unit)]
+    return [
+        Job(state="failed", work=one.verb, since=one.recorded_at, **_told(unit, get_lane(unit, one.lane_id), one.id))
+        for one in failed_entries(unit)
+    ]
 
 
 def pending_jobs(unit: Unit, limit: int) -> tuple[list[Job], int]:
@@ -182,20 +185,8 @@ def pending_jobs(unit: Unit, limit: int) -> tuple[list[Job], int]:
         wanted = limit - len(jobs)
         rows = read_entries(unit, lane.lane_id, after=lane.applied_seq, until=lane.head_seq, limit=wanted)
         for row in rows if wanted > 0 else ():
-            tried = find_failure(unit, row.entry_id) or {}
-            jobs.append(
-                Job(
-                    state="pending",
-                    work=row.verb,
-                    entry_id=row.entry_id,
-                    user_id=lane.user_id,
-                    namespace=lane.namespace,
-                    since=from_micros(row.recorded_at),
-                    attempts=tried.get("attempts", 0),
-                    code=tried.get("code"),
-                    message=tried.get("message"),
-                )
-            )
+            since, told = from_micros(row.recorded_at), _told(unit, lane, row.entry_id)
+            jobs.append(Job(state="pending", work=row.verb, since=since, **told))
     return jobs, sum(lane.head_seq - lane.applied_seq for lane in behind)
 
 
@@ -206,17 +197,8 @@ def without_vector(unit: Unit, embedders: "embedders.Embedders") -> int:
     return count_without_vector(unit, model) if model is not None else 0
 
 
-def _failed_job(unit: Unit, entry: Entry) -> Job:
-    tried = find_failure(unit, entry.id) or {}
-    lane: Lane = get_lane(unit, entry.lane_id)
-    return Job(
-        state="failed",
-        work=entry.verb,
-        entry_id=entry.id,
-        user_id=lane.user_id,
-        namespace=lane.namespace,
-        since=entry.recorded_at,
-        attempts=tried.get("attempts", 0),
-        code=tried.get("code"),
-        message=tried.get("message"),
-    )
+def _told(unit: Unit, lane: Lane, entry_id: str) -> dict[str, Any]:
+    """Return what a job tells of its entry: whose it is, and the failed attempts."""
+    tried = {"attempts": 0, "code": None, "message": None, **(find_failure(unit, entry_id) or {})}
+    attempts = {name: tried[name] for name in ("attempts", "code", "message")}
+    return {"entry_id": entry_id, "user_id": lane.user_id, "namespace": lane.namespace, **attempts}

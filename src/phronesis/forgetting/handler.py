@@ -96,16 +96,11 @@ def _plain_value(name: str, value: Any) -> Any:
     return 1.0 if name == "weight" and value is None else value
 
 
-def preview_rows(view: LaneView, payload: ForgetPayload, at: datetime) -> tuple[list[Forgotten], list[Forgotten]]:
-    """Return the rows of what forgetting would do at a time, and of faded items that it keeps."""
-    plan = make_plan(view, payload, at)
-    return [row for step in plan.steps if (row := _foreseen_change(step)) is not None], [
-        _kept_row(step) for step in plan.kept
-    ]
-
-
 def _foreseen_change(step: ForgettingStep) -> Forgotten | None:
-    patch = {name: [_value_of(step.item, name), value] for name, value in step.fields.items()}
+    item, patch = step.item, dict[str, list[Any]]()
+    for name, value in step.fields.items():
+        member = name.removeprefix("data.")
+        patch[name] = [getattr(item, name) if member == name else item.data.get(member), value]
     if step.action == "delete":
         patch["ended"] = [None, "retired"]
     return forgotten_row(step.item, patch, step.reason)
@@ -126,10 +121,6 @@ def _kept_row(step: ForgettingStep) -> Forgotten:
         why=step.told["why"],
         protected_by=step.protected_by,
     )
-
-
-def _value_of(item: Item | RetentionFields, name: str) -> Any:
-    return item.data.get(name.removeprefix("data.")) if name.startswith("data.") else getattr(item, name)
 
 
 HANDLERS: Final = (Handler(verb=FORGET, apply=apply_forget),)
@@ -188,7 +179,11 @@ class Forgetter:
         """Return what an entry with this payload would do at a time, and the faded items that it would keep."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            return ([], []) if lane is None else preview_rows(LaneView(unit, lane), payload, at)
+            if lane is None:
+                return [], []
+            plan = make_plan(LaneView(unit, lane), payload, at)
+        changed = filter(None, map(_foreseen_change, plan.steps))
+        return list(changed), [_kept_row(step) for step in plan.kept]
 
     def did(self, browser: Browser, tenant: str, entry: Entry) -> list[Forgotten]:
         """Return the result of an entry."""

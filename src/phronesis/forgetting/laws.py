@@ -44,18 +44,8 @@ EXPERIENCE: Final = (PRINCIPLE, PATTERN, L1)
 """Kinds of experience, highest level first: what is forgotten there no longer protects lower levels."""
 
 CONVERSATION: Final = (
-    "decision",
-    "task",
-    "intention",
-    "event",
-    "episodic",
-    "preference",
-    "profile",
-    "procedure",
-    "fact",
-    "document",
-    "section",
-    MESSAGE,
+    *("decision", "task", "intention", "event", "episodic", "preference", "profile", "procedure", "fact", "document"),
+    *("section", MESSAGE),
 )
 """Kinds of conversation memory; messages last, as the others were extracted from them."""
 
@@ -223,15 +213,11 @@ def last_moment(item: Item | RetentionFields, use: datetime | None) -> datetime:
 
     Times in the future count: an appointment does not age before it happens, nor a task before it is due or over.
     """
-    moments = [item.occurred_at, item.valid_from, use]
+    moments = [item.recorded_at, item.occurred_at, item.valid_from, use]
     if item.kind in PROSPECTIVE:
         due = item.data.get(DUE)
         moments += [item.valid_to, parse_moment(due, field=DUE) if isinstance(due, str) else None]
-    last = item.recorded_at
-    for moment in moments:
-        if moment is not None and moment > last:
-            last = moment
-    return last
+    return max(moment for moment in moments if moment is not None)
 
 
 def is_expired(item: Item | RetentionFields, rule: Rule, use: datetime | None, at: datetime) -> bool:
@@ -299,13 +285,9 @@ def fields_of(action: Action, told: Mapping[str, Any], at: datetime, *, weighed:
     if action == "restore":
         return {f"data.{FORGETTING}": None, f"data.{WEIGHT}": None}
     out: dict[str, Any] = {f"data.{FORGETTING}": {"action": action, "at": isoformat(at), **told}}
-    if action == "delete":
-        return out
-    return (
-        out
-        | ({f"data.{WEIGHT}": DOWNWEIGHTED} if weighed else {})
-        | ({"status": "archived"} if action == "archive" else {})
-    )
+    if weighed and action != "delete":
+        out[f"data.{WEIGHT}"] = DOWNWEIGHTED
+    return out | ({"status": "archived"} if action == "archive" else {})
 
 
 def usage_field(count: int, last: datetime) -> dict[str, Any]:

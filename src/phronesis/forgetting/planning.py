@@ -80,13 +80,8 @@ class RemainingSupport:
         above = borne_by(view.unit, view.lane_id, candidates.keys())
         found = dict.fromkeys(owner for places in above.values() for owner, _ in places)
         owners = read_owners(view.unit, view.lane, found)
-        counted = {
-            owner
-            for one, places in above.items()
-            if candidates[one] != MESSAGE
-            for owner, _ in places
-            if owner in owners and owners[owner].live
-        }
+        bearing = {owner for one, places in above.items() if candidates[one] != MESSAGE for owner, _ in places}
+        counted = {owner for owner in bearing if owner in owners and owners[owner].live}
         # A principle above a pattern keeps the pattern's events too.
         upper = borne_by(view.unit, view.lane_id, counted - above.keys()) if counted else {}
         above |= upper
@@ -112,7 +107,8 @@ class RemainingSupport:
             kind = self._live_kind(owner)
             if kind is None:
                 continue
-            if kind == PRINCIPLE or self._bears_principle(owner):
+            borne = (self._live_kind(one) for one, _ in self.above.get(owner, ()))
+            if kind == PRINCIPLE or PRINCIPLE in borne:
                 return f"supports {kind} {owner}"
             # What is archived already is not among those that are left.
             least = LEAST_SUPPORT.get(kind, 1) if item.status == "active" else 0
@@ -132,9 +128,6 @@ class RemainingSupport:
         """Return the kind of a live item; None otherwise."""
         state = self.owners.get(owner)
         return state.kind if state is not None and state.live and owner not in self.archived else None
-
-    def _bears_principle(self, owner: str) -> bool:
-        return any(self._live_kind(one) == PRINCIPLE for one, _ in self.above.get(owner, ()))
 
     def take(self, item: RetentionFields, *, ending: bool) -> None:
         """Remove an item from the support counts."""
@@ -209,7 +202,8 @@ def _make_plan(judged: Iterable[_Assessment], law: Law, standing: RemainingSuppo
         ending = action == "delete"
         if held is None and action in ("archive", "delete"):
             held = needed = standing.kept_for(item, ending=ending)
-        if needed is not None and _may_be_downweighted(item, rule, action):
+        done = (item.data.get(FORGETTING) or {}).get("action")
+        if needed is not None and action == "archive" and rule.downweight_below > 0.0 and done != "downweight":
             action, held = "downweight", None
         step = _step(one, action, rule, at, needed)
         if held is not None:
@@ -239,11 +233,6 @@ def _restore_evidence(view: LaneView, steps: Iterable[ForgettingStep]) -> list[F
         for one in messages.values()
         if one.kind == MESSAGE and one.ended is None and one.id not in back and is_forgotten(one)
     ]
-
-
-def _may_be_downweighted(item: RetentionFields, rule: Rule, action: Action) -> bool:
-    done = (item.data.get(FORGETTING) or {}).get("action")
-    return action == "archive" and rule.downweight_below > 0.0 and done != "downweight"
 
 
 def _step(one: _Assessment, action: Action, rule: Rule, at: datetime, needed: str | None) -> ForgettingStep:
@@ -309,24 +298,19 @@ class _RetentionAssessor:
 
     def _assess(self, item: RetentionFields, rows: Sequence[EvidenceRow], use: ItemUse = UNUSED) -> _Assessment | None:
         rule = self._law.rules[item.kind]
-        count, last = self._use(item)
+        use_so_far = item.data.get(USE) or {}
+        counted = use_so_far.get("count", 0), parse_moment(use_so_far["last"], field="last") if use_so_far else None
+        count, last = self._used.get(item.id, counted)
         figures = self._figures(item, rows, count, last, use)
         kept = retention(figures, rule.half_life_days)
         done = next_action(item, kept, rule, self._at, expired=is_expired(item, rule, last, self._at))
         return None if done is None else _Assessment(item, figures, kept, *done)
 
-    def _use(self, item: RetentionFields) -> tuple[int, datetime | None]:
-        if item.id in self._used:
-            return self._used[item.id]
-        use = item.data.get(USE) or {}
-        return use.get("count", 0), parse_moment(use["last"], field="last") if use else None
-
     def _figures(
         self, item: RetentionFields, rows: Sequence[EvidenceRow], count: int, last: datetime | None, use: ItemUse
     ) -> RetentionFigures:
-        since = last_moment(item, last)
-        since = max([since, *_reinforcement_times(rows)]) if rows else since
-        since = self._at if brought_back(item) else since
+        reinforced = (row.recorded_at for row in rows if row.part == "" and row.polarity in _LIFTS)
+        since = self._at if brought_back(item) else max([last_moment(item, last), *reinforced])
         useful = item.data.get(USEFULNESS)
         if useful is None or use != UNUSED:
             useful = usefulness(heard(row for row in rows if not row.part), use)
@@ -339,10 +323,6 @@ class _RetentionAssessor:
             importance=item.importance,
             usual=self._law.rules[item.kind].usual,
         )
-
-
-def _reinforcement_times(rows: Iterable[EvidenceRow]) -> Iterable[datetime]:
-    return (row.recorded_at for row in rows if row.part == "" and row.polarity in _LIFTS)
 
 
 def _counter(item: RetentionFields, rows: Sequence[EvidenceRow]) -> float:

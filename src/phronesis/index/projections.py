@@ -1,4 +1,9 @@
-"""Projections from items to search documents, their update after a change of an item, and their rebuilding."""
+"""Projections from items to search documents, their update and rebuilding, and the port of an index outside.
+
+An outside index holds copies; the database is authoritative. An entry point of the group ``phronesis.indexes`` names
+what makes one from ``path``, ``url``, ``collection``, ``token`` and ``timeout`` (seconds), given by keyword. The policy
+chooses it by the entry point's name.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +29,7 @@ from phronesis.store.documents import (
 from phronesis.store.items import each_item, ids_of_kind
 from phronesis.store.lanes import Lane, list_lanes, lock_lane, mark_documents, next_epoch
 from phronesis.store.log import seqs_of_entries
-from phronesis.store.side_tables import home_of
+from phronesis.store.schema import home_of
 
 WHOLE: Final = "whole"
 CHUNK: Final = "chunk:"
@@ -137,9 +142,13 @@ class Projector:
         An update that changes neither parts nor boosts changes no document. An item that is already over when recorded
         gets documents that were never current, for searches at a past time.
         """
-        fresh = [
-            row for item in settled.created for row in (self._past_rows if _is_past(item) else self._rows)(item, seq)
-        ]
+        fresh: list[DocumentRow] = []
+        for item in settled.created:
+            if item.ended in _HELD_ONCE and item.valid_to is not None:  # a retracted one was never valid
+                rows = self._rows(replace(item, ended=None), seq)
+                fresh += [row._replace(current_to=row.current_from) for row in rows]
+            else:
+                fresh += self._rows(item, seq)
         closed: list[str] = []
         for item in settled.updated:
             old = before[item.id]
@@ -159,10 +168,6 @@ class Projector:
         parts = self.parts(item)
         searched = item.content == old.content or all(part.text is not None for part in parts)
         return searched and parts == self.parts(old)
-
-    def _past_rows(self, item: Item, seq: int) -> list[DocumentRow]:
-        rows = self._rows(replace(item, ended=None), seq)
-        return [row._replace(current_to=row.current_from) for row in rows]
 
     def _rows(self, item: Item, seq: int) -> list[DocumentRow]:
         return [
@@ -190,24 +195,14 @@ def terms_of(item: Item, part: Part) -> bytes:
     """Return the packed terms of a part, including whole identifiers unless the part is only compared."""
     if part.part.startswith(ASIDE):
         return pack_terms([])
-    return pack_terms((tokenize if is_compared(part.part) else search_terms)(_indexed_text(item, part)))
+    text = item.content if part.text is None else part.text
+    labelled = " ".join([*filter(None, (item.subject, item.key)), text])
+    return pack_terms((tokenize if is_compared(part.part) else search_terms)(labelled))
 
 
 def _marks(item: Item, part: Part) -> Marks:
     marks = marks_of(item, item.content if part.text is None else part.text, dated=part.dated)
     return marks if is_compared(part.part) else replace(marks, flags=marks.flags | WHOLE_TERMS)
-
-
-def _is_past(item: Item) -> bool:
-    """Return whether an item ended and was valid before; a retracted one never was."""
-    return item.ended in _HELD_ONCE and item.valid_to is not None
-
-
-def _indexed_text(item: Item, part: Part) -> str:
-    """Return the indexed text of a part: subject and key are indexed with the content."""
-    text = item.content if part.text is None else part.text
-    labels = " ".join(label for label in (item.subject, item.key) if label)
-    return f"{labels} {text}" if labels else text
 
 
 # Kinds that are listed and read by id but not searched: runs and reflections.

@@ -15,7 +15,8 @@
   address) is a term besides its parts, and so is a number with its measure word (8套), so that an exact match ranks
   first.
 
-No text raises: a lone surrogate or NUL is a separator. Time is linear in the text.
+No text raises: a lone surrogate or NUL is a separator. Time is linear in the text. What ranking uses of a text besides
+its words is read off it here, too (`marks_of`).
 """
 
 import re
@@ -152,16 +153,10 @@ def search_terms(text: str) -> list[str]:
 
 def question_terms(text: str) -> list[str]:
     """Return the search terms of a question: those of a text, without emoji at its end."""
-    words = text if text.isascii() else text[: _without_tone(text)]
-    return search_terms(words) or search_terms(text)
-
-
-def _without_tone(text: str) -> int:
-    """Return where the emoji and spaces at the end of a text begin."""
     end = len(text)
-    while end and _TONE.match(text[end - 1]):
+    while end and not text.isascii() and _TONE.match(text[end - 1]):
         end -= 1
-    return end
+    return search_terms(text[:end]) or search_terms(text)
 
 
 def wholes(text: str) -> list[str]:

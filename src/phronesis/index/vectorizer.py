@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
-from threading import Lock
 from typing import Final
 
 import numpy as np
@@ -28,7 +27,7 @@ from phronesis.store.lanes import (
     lock_lane,
     put_model,
 )
-from phronesis.store.side_tables import HOMES, MEMORY, Home, home_of
+from phronesis.store.schema import HOMES, MEMORY, Home, home_of
 from phronesis.traits.laws.strength import MEMORY_KINDS
 
 # Encoding of a batch. A text that the encoder rejects loses only its own vector.
@@ -56,17 +55,13 @@ def encode_documents(embedder: Embedder, todo: Sequence[PendingDocument]) -> Flo
         rows = [n for n, one in enumerate(todo) if is_compared(one.part) is compared]
         texts = {text: n for n, text in enumerate(dict.fromkeys(todo[row].text for row in rows))}
         if texts:
-            vectors = _encode_accepted(embedder, encode, list(texts))
+            try:
+                vectors = encode(list(texts))
+            except ModelError as error:
+                _check_taken(embedder, error)
+                vectors = _encode_halves(embedder, encode, list(texts))
             out[rows] = vectors[[texts[todo[row].text] for row in rows]]
     return out
-
-
-def _encode_accepted(embedder: Embedder, encode: _Encode, texts: Sequence[str]) -> Floats:
-    try:
-        return encode(texts)
-    except ModelError as error:
-        _check_taken(embedder, error)
-    return _encode_halves(embedder, encode, texts)
 
 
 def _check_taken(embedder: Embedder, error: ModelError) -> None:
@@ -165,10 +160,6 @@ BATCH: Final = 32
 BATCH_CHARACTERS: Final = 16_000
 """Characters encoded at a time, or one text: a stop waits for one batch, seconds on a slow encoder."""
 
-
-FIRST: Final = 1
-"""The seq of a lane's first entry."""
-
 SPAN: Final = BATCH
 """Entries searched at first for documents without a vector; later, twice as many as the last batch covered."""
 
@@ -207,7 +198,7 @@ class Vectorizer:
     written: WrittenLanes = field(default_factory=WrittenLanes)
     _done: dict[tuple[str, int, bool], tuple[str, int, int]] = field(default_factory=dict)
     _failed: set[tuple[str, int]] = field(default_factory=set)
-    _turns: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(TURNS)))
+    _turns: tuple[threading.Lock, ...] = field(default_factory=lambda: tuple(threading.Lock() for _ in range(TURNS)))
 
     def serves(self, tenant: str) -> bool:
         """Return whether the tenant has an encoder."""
@@ -261,12 +252,13 @@ class Vectorizer:
             if done == mark:
                 continue
             # What had its vectors when this process last looked has them still: only an epoch takes any away.
-            start = done[2] + 1 if done is not None and done[:2] == mark[:2] else FIRST
+            start = done[2] + 1 if done is not None and done[:2] == mark[:2] else 1
             failed = True
             try:
                 made += self._lane(tenant, lane, embedder, stopped, start=start)
-                if comparing:
-                    made += self._make_second_vectors(tenant, lane, embedder, stopped, start=start)
+                for one in self.embedders.all_beside(embedder) if comparing else ():
+                    job = _Job(tenant, lane.lane_id, one, TWICE, MEMORY, beside=True)
+                    made += self._round(job, range(start, lane.documents_seq + 1), stopped)
                 failed = False
             finally:
                 (self._failed.add if failed else self._failed.discard)((tenant, lane.lane_id))
@@ -301,7 +293,7 @@ class Vectorizer:
         stopped: Callable[[], bool],
         *,
         kind: str | None = None,
-        start: int = FIRST,
+        start: int = 1,
     ) -> int:
         entries = range(start, lane.documents_seq + 1)
         made = 0
@@ -311,14 +303,6 @@ class Vectorizer:
             while more := self._round(job, entries, stopped):
                 made += more
         return made
-
-    def _make_second_vectors(
-        self, tenant: str, lane: DocumentState, own: Embedder, stopped: Callable[[], bool], *, start: int
-    ) -> int:
-        """Make the vectors of `TWICE` by the second encoders."""
-        beside = self.embedders.all_beside(own)
-        jobs = [_Job(tenant, lane.lane_id, one, TWICE, MEMORY, beside=True) for one in beside]
-        return sum(self._round(job, range(start, lane.documents_seq + 1), stopped) for job in jobs)
 
     def _round(self, job: "_Job", entries: range, stopped: Callable[[], bool]) -> int:
         """Embed the documents of a range of entries in batches, with a range that holds about one batch."""

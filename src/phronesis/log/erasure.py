@@ -118,8 +118,7 @@ def _texts(value: Any, *, depth: int) -> Iterator[str]:
 
 def cut_out(unit: Unit, cut: Cut) -> None:
     """Delete parts with their salts, and blobs without references."""
-    left = list(_remaining_parts(unit, cut))
-    for entry_id, parts in groupby(left, key=attrgetter("entry_id")):
+    for entry_id, parts in groupby(_remaining_parts(unit, cut), key=attrgetter("entry_id")):
         delete_parts(unit, entry_id, [part.n for part in parts])
 
 

@@ -20,8 +20,8 @@ from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, IntegrityError, SchemaTooNew, StorageFull
 from phronesis.log.payloads import body_of, problems
 from phronesis.store.database import Database, Unit
-from phronesis.store.lanes import GENESIS, Lane, list_lanes
-from phronesis.store.log import EntryRow, PartRow, failures_of, read_entries, read_outcomes, read_parts, tenant_secret
+from phronesis.store.lanes import GENESIS, Lane, find_secret, list_lanes
+from phronesis.store.log import EntryRow, PartRow, failures_of, read_entries, read_outcomes, read_parts
 
 # Export to a file. ``import_`` rebuilds an equal store from it.
 
@@ -89,7 +89,7 @@ def export_lines(unit: Unit, now: datetime) -> Iterator[tuple[str, bytes]]:
 
 
 def _records(unit: Unit) -> Iterator[tuple[str, dict[str, Any]]]:
-    secret = tenant_secret(unit)
+    secret = find_secret(unit)
     if secret is not None:
         yield "tenant", {"secret": base64.b64encode(secret).decode()}
     for lane in list_lanes(unit):
@@ -199,7 +199,10 @@ def read_export(file: BinaryIO) -> Iterator[Record]:
         name, body = _parse_line(line, number)
         if name == "end":
             _check_finished(lane, seq, previous, number)
-            _check_end(body, {**counts, "sha256": total.hexdigest()}, file, number)
+            if any(body.get(name) != value for name, value in {**counts, "sha256": total.hexdigest()}.items()):
+                raise _damage_error(number, "the lines before it are not those that were written")
+            if file.read(1):
+                raise _damage_error(number + 1, "something follows the last line")
             return
         total.update(line)
         if name == "entry":
@@ -238,13 +241,6 @@ def _check_header(line: bytes) -> None:
 def _check_finished(lane: LaneRecord | None, seq: int, head: str, number: int) -> None:
     if lane is not None and (lane.head_seq, lane.head_hash) != (seq, head):
         raise _broken_line(number, f"lane {lane.lane_id} should end with entry {lane.head_seq}, and ends with {seq}")
-
-
-def _check_end(body: Mapping[str, Any], counted: Mapping[str, Any], file: BinaryIO, number: int) -> None:
-    if any(body.get(name) != value for name, value in counted.items()):
-        raise _damage_error(number, "the lines before it are not those that were written")
-    if file.read(1):
-        raise _damage_error(number + 1, "something follows the last line")
 
 
 def _parse_line(line: bytes, number: int) -> tuple[str, Mapping[str, Any]]:

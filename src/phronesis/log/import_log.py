@@ -19,11 +19,10 @@ from phronesis.errors import Conflict, Erased, InputError
 from phronesis.log.export import EntryRecord, LaneRecord, SecretRecord, read_export
 from phronesis.log.recorder import part_row
 from phronesis.store.database import Database, Unit
-from phronesis.store.lanes import GENESIS, Lane, ensure_tenant, find_lane, find_secret, lock_lane
+from phronesis.store.lanes import GENESIS, Lane, ensure_tenant, find_lane, find_numbered, find_secret, lock_lane
 from phronesis.store.log import (
     EntryRow,
     find_idempotent,
-    find_numbered,
     insert_entry,
     insert_failure,
     last_seq,
@@ -97,7 +96,11 @@ class Importer:
         for record in read_export(file):
             match record:
                 case SecretRecord():
-                    self._settle_secret(record.secret)
+                    # In an empty tenant it is adopted; under another one the file's idempotency keys do not match.
+                    with self.database.transaction(self.tenant, "append") as unit:
+                        at = to_micros(self.clock())
+                        self._secret = ensure_tenant(unit, secret=record.secret, created_at=at)
+                    self._foreign = self._secret != record.secret
                 case LaneRecord():
                     if lane is not None:
                         self._finish(lane)
@@ -113,12 +116,6 @@ class Importer:
         if lane is not None:
             self._finish(lane)
         return ImportResult(lanes=lanes, entries_added=added, entries_known=known)
-
-    def _settle_secret(self, secret: bytes) -> None:
-        """Adopt the file's secret in an empty tenant. Under another one, the file's idempotency keys do not match."""
-        with self.database.transaction(self.tenant, "append") as unit:
-            self._secret = ensure_tenant(unit, secret=secret, created_at=to_micros(self.clock()))
-        self._foreign = self._secret != secret
 
     def _begin(self, lane: LaneRecord) -> int:
         """Find or create the lane; return the seq up to which its entries are stored."""

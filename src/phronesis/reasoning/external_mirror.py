@@ -23,8 +23,7 @@ from phronesis.store.deltas import Mark, changed_items, drop_marks, followed_spa
 from phronesis.store.dialects import Vector
 from phronesis.store.documents import DocumentRow, documents_of_items, read_vectors
 from phronesis.store.items import items_of_kind, read_items
-from phronesis.store.lanes import Lane, active_model, get_lane, list_lanes
-from phronesis.store.log import tenant_secret
+from phronesis.store.lanes import Lane, active_model, find_secret, get_lane, list_lanes
 
 MAX_TRIES: Final = 5
 """Maximum passes over a lane that others change meanwhile; the next caller continues."""
@@ -209,7 +208,7 @@ class Mirror:
 
     def _tenant(self, tenant: str) -> _Tenant | None:
         with self.database.transaction(tenant, "read") as unit:
-            secret, active = tenant_secret(unit), active_model(unit)
+            secret, active = find_secret(unit), active_model(unit)
         if secret is None or active is None:
             return None
         return _Tenant(tenant, _store(secret), active[0], self.index.space(*active))
@@ -312,7 +311,7 @@ class Mirror:
 
     def _sweep(self, tenant: str, whose: _Tenant | None) -> None:
         with self.database.transaction(tenant, "read") as unit:
-            secret = tenant_secret(unit)
+            secret = find_secret(unit)
         if secret is None:
             return
         for space in self.index.spaces():

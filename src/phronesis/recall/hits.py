@@ -27,7 +27,7 @@ from phronesis.recall.scoring.signals import Signals
 from phronesis.recall.scoring.weights import COVERED, MENTIONED, OUTLYING, SIGNALS, TIMED, at_least, diversify, on_scale
 from phronesis.store.database import Unit
 from phronesis.store.relations import origins_of
-from phronesis.store.side_tables import HOMES, home_of
+from phronesis.store.schema import HOMES, home_of
 
 # Removing repeats: an item and its source message, or a message and its repetitions.
 

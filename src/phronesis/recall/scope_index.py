@@ -33,7 +33,7 @@ from phronesis.store.documents import IndexedDocument, changed_documents, docume
 from phronesis.store.eligible import Exclusion
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
-from phronesis.store.side_tables import HOMES, MEMORY, Home
+from phronesis.store.schema import HOMES, MEMORY, Home
 
 CACHE_BYTES: Final = 256 * 1024 * 1024
 """Maximum bytes of all lanes' indexes in one process: about 170,000 documents with 384-dimensional vectors."""

@@ -63,7 +63,7 @@ from phronesis.store.documents import document_texts, read_vectors, stack_embedd
 from phronesis.store.eligible import NO_EXCLUSION, ReadConditions, eligible_ids
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
-from phronesis.store.side_tables import MEMORY, RESOURCES, Home, home_named
+from phronesis.store.schema import MEMORY, RESOURCES, Home, home_named
 from phronesis.traits.laws.strength import TRAIT
 
 RESCORED: Final = 50

@@ -28,11 +28,11 @@ from phronesis.index.projections import CHUNK, Part
 from phronesis.recall.as_of import known_at
 from phronesis.recall.browse import find_item
 from phronesis.resources.laws import Chunk, Lines, SectionText, chunks_of
+from phronesis.store.conversations import versions_of
 from phronesis.store.database import Database, Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
-from phronesis.store.side_tables import versions_of
 
 # What the verbs take and return.
 

@@ -4,22 +4,19 @@ A row names its user and its session by numbers made of their names (``impressio
 against the lanes and sessions that are there. It is written in the background, so that no read waits for it.
 """
 
-import threading
-from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from phronesis.core.context import ActivityLimits, TimedRequest
 from phronesis.core.ids import LaneName
-from phronesis.store.compiled_statements import batches, insert_ignore
+from phronesis.store.compiled_statements import each_in, insert_ignore
 from phronesis.store.database import Database, Unit
 from phronesis.store.impressions import WriteBehind, owner_of, session_of
 from phronesis.store.lanes import list_lanes
-from phronesis.store.schema import items, sessions
-from phronesis.store.side_tables import answered_requests, composed_contexts
+from phronesis.store.schema import answered_requests, composed_contexts, items, sessions
 
 MAX_WAITING: Final = 4_096
 """Maximum number of rows waiting in this process; the oldest are dropped."""
@@ -74,60 +71,44 @@ def user_number(user_id: str) -> str:
     return owner_of(LaneName("user", user_id))
 
 
-@dataclass(slots=True)
-class ActivityLog:
-    """Queues rows and writes them in the background; ``wake`` is called when rows are queued. Thread-safe."""
+class ActivityLog(WriteBehind[_Row]):
+    """Records contexts and requests; ``wake`` is called when rows are queued."""
 
-    database: Database
-    limits: ActivityLimits
-    wake: Callable[[], None]
-    aside: WriteBehind[_Row] = field(init=False)
-    _written: dict[tuple[str, str], int] = field(default_factory=dict)
-    """By tenant and table, the rows written since the last deletion; without an entry, none was made yet."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __post_init__(self) -> None:
-        """Make the queue."""
-        self.aside = WriteBehind(self.database, self._store, deque(maxlen=MAX_WAITING))
+    def __init__(self, database: Database, limits: ActivityLimits, wake: Callable[[], None]) -> None:
+        super().__init__(database, most=MAX_WAITING)
+        self.limits = limits
+        self.wake = wake
+        self._written: dict[tuple[str, str], int] = {}
+        """By tenant and table, the rows written since the last deletion; without an entry, none was made yet."""
 
     def note_context(self, tenant: str, row: ContextRow) -> None:
         """Queue a context. Never fails and never blocks."""
         if self.limits.contexts:
-            self.aside.note(tenant, row)
+            self.queue(tenant, row)
             self.wake()
 
     def note_request(self, tenant: str, row: RequestRow) -> None:
         """Queue a request. Never fails and never blocks."""
         if self.limits.requests:
-            self.aside.note(tenant, row)
+            self.queue(tenant, row)
             self.wake()
 
-    def settle(self, tenant: str) -> None:
-        """Write a tenant's queue before it is read or erased; waits for the lock as a write would."""
-        self.aside.settle(tenant)
-
-    def close(self) -> None:
-        """Write the queues of all tenants, unless another writer holds the lock."""
-        self.aside.close()
-
-    def _store(self, unit: Unit, rows: Sequence[_Row]) -> None:
-        contexts = [row for row in rows if isinstance(row, ContextRow)]
-        requests = [row for row in rows if isinstance(row, RequestRow)]
+    def store(self, unit: Unit, notes: Sequence[_Row]) -> None:
+        """Write rows, and now and then delete what is over the limits."""
+        contexts = [row for row in notes if isinstance(row, ContextRow)]
+        requests = [row for row in notes if isinstance(row, RequestRow)]
         for table, some, kept in (
             (composed_contexts, contexts, self.limits.contexts),
             (answered_requests, requests, self.limits.requests),
         ):
             if some:
                 insert_ignore(unit, table, [{"tenant_id": unit.tenant, **asdict(row)} for row in some])
-                if self._is_due(unit.tenant, table.name, len(some)):
+                with self._lock:
+                    known = self._written.get((unit.tenant, table.name))
+                    due = known is None or known + len(some) >= PRUNED_AFTER
+                    self._written[unit.tenant, table.name] = 0 if due else (known or 0) + len(some)
+                if due:
                     _delete_over(unit, table, kept, oldest=max(row.at for row in some) - self.limits.days * _DAY)
-
-    def _is_due(self, tenant: str, table: str, count: int) -> bool:
-        with self._lock:
-            known = self._written.get((tenant, table))
-            due = known is None or known + count >= PRUNED_AFTER
-            self._written[tenant, table] = 0 if due else (known or 0) + count
-        return due
 
 
 def _delete_over(unit: Unit, table: sa.Table, kept: int, *, oldest: int) -> None:
@@ -258,8 +239,7 @@ def sessions_by_number(unit: Unit, lanes: Collection[tuple[int, LaneName]], numb
 def lanes_of_items(unit: Unit, item_ids: Collection[str]) -> dict[int, list[str]]:
     """Return those of some items that exist, by lane."""
     out: dict[int, list[str]] = {}
-    for batch in batches(item_ids):
-        query = sa.select(items.c.lane_id, items.c.id).where(items.c.tenant_id == unit.tenant, items.c.id.in_(batch))
-        for lane_id, item_id in map(tuple, unit.run(query)):
-            out.setdefault(lane_id, []).append(item_id)
+    query = sa.select(items.c.lane_id, items.c.id).where(items.c.tenant_id == unit.tenant)
+    for lane_id, item_id in map(tuple, each_in(unit, query, items.c.id, item_ids)):
+        out.setdefault(lane_id, []).append(item_id)
     return out

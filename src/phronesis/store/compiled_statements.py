@@ -24,7 +24,8 @@ else:
     postgresql = lazy_module("sqlalchemy.dialects.postgresql")
     sqlite = lazy_module("sqlalchemy.dialects.sqlite")
 
-_FLOAT8: Final = 701  # pg_type.oid of double precision
+_FLOAT8: Final = 701
+"""PostgreSQL's type code of a float (pg_type.oid), by which SQLAlchemy tells psycopg's floats from decimals."""
 _Make = Callable[[Any], Any]
 
 MAX_FORMS: Final = 1_000
@@ -80,11 +81,11 @@ def _compile_form(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...])
     binds = [(name, _bind_processor(compiled.binds[name].type, dialect)) for name in names]
     fixed = {name: bind.effective_value for name, bind in compiled.binds.items() if not bind.required}
     columns_read = list(enumerate(statement.selected_columns if isinstance(statement, sa.Select) else ()))
-    made = ((n, c.type.dialect_impl(dialect).result_processor(dialect, _code(c.type))) for n, c in columns_read)
+    codes = ((n, c.type, _FLOAT8 if isinstance(c.type, sa.Double) else None) for n, c in columns_read)
+    made = ((n, kind.dialect_impl(dialect).result_processor(dialect, code)) for n, kind, code in codes)
     reading = [(n, make) for n, make in made if make is not None]
-    values = _by_position(binds) if compiled.positional else _by_name(binds)
-    if fixed:
-        values = _add_literals(fixed, values)
+    bound = _by_position(binds) if compiled.positional else _by_name(binds)
+    values = (lambda row: bound({**fixed, **row})) if fixed else bound  # with the literal values of the statement
     # PostgreSQL would send bytes as text, two digits each.
     sends_bytes = dialect.name == "postgresql" and any(_is_bytes(c.type) for _, c in columns_read)
     cursor = {"binary": True} if sends_bytes else {}
@@ -131,18 +132,6 @@ def _by_position(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping
 
 def _by_name(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str, Any]], Any]:
     return lambda row: {name: row[name] if make is None else make(row[name]) for name, make in binds}
-
-
-def _add_literals(
-    fixed: Mapping[str, Any], values: Callable[[Mapping[str, Any]], Any]
-) -> Callable[[Mapping[str, Any]], Any]:
-    """Add the literal values of the statement."""
-    return lambda row: values({**fixed, **row})
-
-
-def _code(kind: Any) -> int | None:
-    """Return PostgreSQL's type code of a float, which SQLAlchemy uses to tell psycopg's floats from decimals."""
-    return _FLOAT8 if isinstance(kind, sa.Double) else None
 
 
 def run_many(unit: Unit, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -289,6 +278,12 @@ def each_of(unit: Unit, statement: Any, values: Iterable[str], **bound: Any) -> 
     """Run a select for each batch of distinct values, bound as ``ids`` beside the tenant, and yield its rows."""
     for batch in batches(dict.fromkeys(values)):
         yield from each(unit, statement, {"t": unit.tenant, **bound, "ids": list_value(unit.dialect, batch)})
+
+
+def each_in(unit: Unit, query: sa.Select[Any], column: Any, values: Iterable[Any]) -> Iterator[sa.Row[Any]]:
+    """Run a select for each batch of values of a column, through SQLAlchemy, and yield its rows."""
+    for batch in batches(values):
+        yield from unit.run(query.where(column.in_(batch)))
 
 
 def list_value(dialect: str, values: Sequence[str]) -> Any:

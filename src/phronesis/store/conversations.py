@@ -1,16 +1,38 @@
-"""Statements on sessions, turns, messages, tool calls and references."""
+"""Statements on sessions, turns, messages, tool calls and references, and on documents with their sections."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.core.entries import ConversationRows, MessageRow, SessionRow, SummaryLine, SummaryRow, TurnRow
-from phronesis.core.timestamps import from_micros, optional_micros, optional_moment, to_micros
-from phronesis.store.compiled_statements import bound_lane, fetch, in_list, insert, list_value, upsert
+from phronesis.core.entries import (
+    ConversationRows,
+    DocumentRow,
+    MessageRow,
+    ResourceRows,
+    SectionRow,
+    SessionRow,
+    SummaryLine,
+    SummaryRow,
+    TurnRow,
+)
+from phronesis.core.timestamps import from_micros, optional_moment, to_micros
+from phronesis.store.compiled_statements import bound_lane, fetch, in_list, insert, list_value, own_lane, upsert
 from phronesis.store.database import Unit
-from phronesis.store.schema import items, refs, repeated_messages, sessions, summaries, tool_calls, turns
+from phronesis.store.schema import (
+    documents,
+    items,
+    refs,
+    repeated_messages,
+    sections,
+    sessions,
+    summaries,
+    tool_calls,
+    turns,
+)
 
 _SESSION: Final = sa.select(
     sessions.c.session_id,
@@ -122,67 +144,20 @@ def find_summary(unit: Unit, lane_id: int, session_id: str) -> SummaryRow | None
 
 def write_conversation(unit: Unit, lane_id: int, rows: ConversationRows, made: Collection[str]) -> None:
     """Store what one entry adds; ``made`` are the ids of the items it made."""
-    session = rows.session
-    upsert(
-        unit,
-        sessions,
-        [
-            {
-                "tenant_id": unit.tenant,
-                "lane_id": lane_id,
-                "session_id": session.session_id,
-                "created_at": to_micros(session.created_at),
-                "updated_at": to_micros(session.updated_at),
-                "turn_count": session.turn_count,
-                "message_count": session.message_count,
-                "metadata": dict(session.metadata) or None,
-            }
-        ],
-    )
-    turn = rows.turn
-    insert(
-        unit,
-        turns,
-        [
-            {
-                "tenant_id": unit.tenant,
-                "lane_id": lane_id,
-                "session_id": turn.session_id,
-                "number": turn.number,
-                "entry_id": turn.entry_id,
-                "recorded_at": to_micros(turn.recorded_at),
-            }
-        ],
-    )
-    repeats = [row for row in rows.messages if row.item_id not in made]
-    insert(unit, repeated_messages, [_stored_row(unit, lane_id, row) for row in repeats])
-    insert(unit, tool_calls, [_stored_row(unit, lane_id, row) for row in rows.tool_calls])
-    insert(unit, refs, [_stored_row(unit, lane_id, row) for row in rows.refs])
-    summary = rows.summary
-    if summary is not None:
-        upsert(
-            unit,
-            summaries,
-            [
-                {
-                    "tenant_id": unit.tenant,
-                    "lane_id": lane_id,
-                    "session_id": summary.session_id,
-                    "entry_id": summary.entry_id,
-                    "turn": summary.turn,
-                    "position": summary.position,
-                    "recorded_at": to_micros(summary.recorded_at),
-                    "lines": [{"text": line.text, "of": list(line.of)} for line in summary.lines],
-                }
-            ],
-        )
 
+    def row(record: Any, **changed: Any) -> dict[str, Any]:
+        values = {name: getattr(record, name) for name in type(record).__dataclass_fields__}
+        times = {name: to_micros(value) for name, value in values.items() if isinstance(value, datetime)}
+        return {"tenant_id": unit.tenant, "lane_id": lane_id, **values, **times, **changed}
 
-def _stored_row(unit: Unit, lane_id: int, record: Any) -> dict[str, Any]:
-    row: dict[str, Any] = {name: getattr(record, name) for name in type(record).__dataclass_fields__}
-    if "occurred_at" in row:
-        row["occurred_at"] = optional_micros(row["occurred_at"])
-    return {"tenant_id": unit.tenant, "lane_id": lane_id, **row}
+    upsert(unit, sessions, [row(rows.session, metadata=dict(rows.session.metadata) or None)])
+    insert(unit, turns, [row(rows.turn)])
+    insert(unit, repeated_messages, [row(one) for one in rows.messages if one.item_id not in made])
+    insert(unit, tool_calls, [row(one) for one in rows.tool_calls])
+    insert(unit, refs, [row(one) for one in rows.refs])
+    if rows.summary is not None:
+        lines = [{"text": line.text, "of": list(line.of)} for line in rows.summary.lines]
+        upsert(unit, summaries, [row(rows.summary, lines=lines)])
 
 
 def _session(row: Sequence[Any]) -> SessionRow:
@@ -196,3 +171,55 @@ def _session(row: Sequence[Any]) -> SessionRow:
         message_count=message_count,
         metadata=metadata or {},
     )
+
+
+_VERSION: Final = [documents.c[name] for name in DocumentRow.__dataclass_fields__]
+
+
+_SECTION: Final = [sections.c[name] for name in SectionRow.__dataclass_fields__]
+
+
+_ANY_DOCUMENT: Final = sa.select(documents.c.document_id).where(*bound_lane(documents)).limit(sa.literal_column("1"))
+
+
+def write_resources(unit: Unit, lane_id: int, rows: ResourceRows) -> None:
+    """Store the rows of one entry."""
+    own = {"tenant_id": unit.tenant, "lane_id": lane_id}
+    versions = [{**own, **asdict(row), "recorded_at": to_micros(row.recorded_at)} for row in rows.documents]
+    insert(unit, documents, versions)
+    insert(unit, sections, [{**own, **asdict(row)} for row in rows.sections])
+
+
+def has_documents(unit: Unit, lane_ids: Sequence[int]) -> bool:
+    """Return whether any of some lanes holds a document."""
+    return any(fetch(unit, _ANY_DOCUMENT, {"t": unit.tenant, "l": lane_id}) for lane_id in lane_ids)
+
+
+def documents_at(unit: Unit, lane_id: int, uri: str) -> list[DocumentRow]:
+    """Return the versions of the document at a uri, oldest first."""
+    return _versions(unit, lane_id, documents.c.uri == uri)
+
+
+def versions_of(unit: Unit, lane_id: int, document_id: str, *, as_of: int | None = None) -> list[DocumentRow]:
+    """Return a document's versions, oldest first; ``as_of`` (microseconds) leaves out later ones."""
+    return _versions(unit, lane_id, documents.c.document_id == document_id, as_of=as_of)
+
+
+def _versions(
+    unit: Unit, lane_id: int, condition: sa.ColumnElement[bool], *, as_of: int | None = None
+) -> list[DocumentRow]:
+    query = sa.select(*_VERSION).where(*own_lane(unit, documents, lane_id), condition)
+    if as_of is not None:
+        query = query.where(documents.c.recorded_at <= as_of)
+    order = (documents.c.recorded_at, documents.c.document_id, documents.c.number)
+    rows = unit.run(query.order_by(*order)).mappings()
+    return [DocumentRow(**{**row, "recorded_at": from_micros(row["recorded_at"])}) for row in rows]
+
+
+def sections_of(unit: Unit, lane_id: int, document_id: str, number: int) -> list[SectionRow]:
+    """Return the sections of a version of a document, in reading order."""
+    query = sa.select(*_SECTION).where(
+        *own_lane(unit, sections, lane_id), sections.c.document_id == document_id, sections.c.number == number
+    )
+    rows = unit.run(query.order_by(sections.c.n)).mappings()
+    return [SectionRow(**{**row, "path": tuple(row["path"])}) for row in rows]

@@ -1,4 +1,4 @@
-"""API keys of a server's callers, stored with a hash of the secret."""
+"""API keys of a server's callers, and OAuth: clients that registered, their codes and tokens. Of a secret, a hash."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -7,10 +7,13 @@ from typing import Any, Final, Literal
 import sqlalchemy as sa
 
 from phronesis.core.api_keys import ApiKey, Role
-from phronesis.core.timestamps import from_micros, to_micros
+from phronesis.core.timestamps import from_micros, optional_moment, to_micros
 from phronesis.store.compiled_statements import insert
 from phronesis.store.database import Unit
-from phronesis.store.side_tables import api_keys, oauth_clients, oauth_tokens
+from phronesis.store.schema import api_keys, oauth_clients, oauth_tokens
+
+_AS_THEY_ARE: Final = ("actor", "label", "user_id", "client_id", "made_by")
+"""Columns of a key that are members of its record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,21 +26,9 @@ class StoredKey:
 
 def keep_key(unit: Unit, kept: StoredKey) -> None:
     """Store a new key."""
-    key = kept.key
-    row = {
-        "tenant_id": unit.tenant,
-        "key_id": key.id,
-        "hash": kept.hash,
-        "role": key.role.name.lower(),
-        "actor": key.actor,
-        "label": key.label,
-        "created_at": to_micros(key.created_at),
-        "revoked_at": None,
-        "user_id": key.user_id,
-        "client_id": key.client_id,
-        "made_by": key.made_by,
-    }
-    insert(unit, api_keys, [row])
+    row = {name: getattr(kept.key, name) for name in _AS_THEY_ARE}
+    row |= {"key_id": kept.key.id, "role": kept.key.role.name.lower(), "created_at": to_micros(kept.key.created_at)}
+    insert(unit, api_keys, [{"tenant_id": unit.tenant, "hash": kept.hash, "revoked_at": None, **row}])
 
 
 def find_key(unit: Unit, key_id: str) -> StoredKey | None:
@@ -88,18 +79,13 @@ def forget_user(unit: Unit, user_id: str, *, label: str, at: int) -> None:
 
 
 def _stored_key(row: Any) -> StoredKey:
-    revoked = None if row.revoked_at is None else from_micros(row.revoked_at)
     key = ApiKey(
         id=row.key_id,
         tenant=row.tenant_id,
         role=Role[row.role.upper()],
-        actor=row.actor,
-        label=row.label,
         created_at=from_micros(row.created_at),
-        revoked_at=revoked,
-        user_id=row.user_id,
-        client_id=row.client_id,
-        made_by=row.made_by,
+        revoked_at=optional_moment(row.revoked_at),
+        **{name: getattr(row, name) for name in _AS_THEY_ARE},
     )
     return StoredKey(key, bytes(row.hash))
 

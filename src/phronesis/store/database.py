@@ -267,8 +267,11 @@ def connect(url: str) -> Database:
             f" for the file {url} it is sqlite:///{url}",
             field="url",
         ) from error
+    if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
+        return Database(_sqlite_engine(parsed, poolclass=sa.pool.StaticPool), _forms=_SQLITE_FORMS)
     if parsed.get_backend_name() == "sqlite":
-        return _sqlite(parsed)
+        engine = _sqlite_engine(parsed, pool_size=8, max_overflow=32)
+        return Database(engine, path=parsed.database, _forms=_SQLITE_FORMS)
     if parsed.get_backend_name() == "postgresql":
         return _postgres(parsed)
     raise InputError(f"url must be sqlite or postgresql, not {parsed.get_backend_name()}", field="url")
@@ -285,12 +288,6 @@ def in_memory() -> Database:
 @cache
 def _private() -> sa.Engine:
     return _sqlite_engine(sa.make_url("sqlite://"), poolclass=sa.pool.NullPool)  # a connection is a database here
-
-
-def _sqlite(url: sa.URL) -> Database:
-    if url.database in (None, "", ":memory:"):
-        return Database(_sqlite_engine(url, poolclass=sa.pool.StaticPool), _forms=_SQLITE_FORMS)
-    return Database(_sqlite_engine(url, pool_size=8, max_overflow=32), path=url.database, _forms=_SQLITE_FORMS)
 
 
 def _sqlite_engine(url: sa.URL, **pool: Any) -> sa.Engine:

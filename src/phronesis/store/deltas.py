@@ -25,8 +25,7 @@ from phronesis.store.compiled_statements import (
     own_lane,
 )
 from phronesis.store.database import Unit
-from phronesis.store.schema import creations, deltas, index_marks, items
-from phronesis.store.side_tables import entries, home_of
+from phronesis.store.schema import creations, deltas, entries, home_of, index_marks, items
 
 _LISTS: Final = ("evidence_added", "evidence_removed", "edges_added", "edges_removed")
 _COLUMNS: Final = [deltas.c[name] for name in Delta.__dataclass_fields__]
@@ -50,21 +49,16 @@ def insert_deltas(unit: Unit, lane_id: int, seq: int, rows: Sequence[Delta], mad
     insert(unit, deltas, values)
     if plain:
         one = rows[0]
-        insert(
-            unit,
-            creations,
-            [
-                {
-                    "tenant_id": unit.tenant,
-                    "lane_id": lane_id,
-                    "entry_id": one.entry_id,
-                    "seq": seq,
-                    "actor": one.actor,
-                    "recorded_at": to_micros(one.recorded_at),
-                    "item_ids": [plain[n].item_id if n in plain else None for n in range(max(plain) + 1)],
-                }
-            ],
-        )
+        row = {
+            "tenant_id": unit.tenant,
+            "lane_id": lane_id,
+            "entry_id": one.entry_id,
+            "seq": seq,
+            "actor": one.actor,
+            "recorded_at": to_micros(one.recorded_at),
+            "item_ids": [plain[n].item_id if n in plain else None for n in range(max(plain) + 1)],
+        }
+        insert(unit, creations, [row])
 
 
 def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
@@ -182,21 +176,9 @@ def _creation_deltas(
     for lane_id, entry_id, actor, recorded_at, item_ids in rows:
         for n, item_id in enumerate(item_ids):
             if item_id is not None and (wanted is None or item_id in wanted):
-                yield (
-                    lane_id,
-                    Delta(
-                        id=item_id,
-                        entry_id=entry_id,
-                        item_id=item_id,
-                        n=n,
-                        op="create",
-                        patch={},
-                        actor=actor,
-                        reason=RECORDED,
-                        recorded_at=from_micros(recorded_at),
-                        version=1,
-                    ),
-                )
+                known = {"id": item_id, "entry_id": entry_id, "item_id": item_id, "n": n, "actor": actor}
+                at = from_micros(recorded_at)
+                yield lane_id, Delta(**known, op="create", patch={}, reason=RECORDED, recorded_at=at, version=1)
 
 
 def _delta(row: Any) -> Delta:
@@ -234,17 +216,9 @@ def move_mark(unit: Unit, space: str, lane_id: int, before: Mark, *, epoch: int,
     """Move a lane's mark to ``seq``, unless another process moved it since ``before`` was read."""
     fresh = {"tenant_id": unit.tenant, "space": space, "lane_id": lane_id, "epoch": NEVER, "seq": 0, "stamp": 0}
     insert_ignore(unit, index_marks, [fresh])
-    moved = unit.run(
-        sa.update(index_marks)
-        .where(
-            index_marks.c.tenant_id == unit.tenant,
-            index_marks.c.space == space,
-            index_marks.c.lane_id == lane_id,
-            index_marks.c.stamp == before.stamp,
-        )
-        .values(epoch=epoch, seq=seq, stamp=before.stamp + 1)
-    )
-    return moved.rowcount == 1
+    own = (*own_lane(unit, index_marks, lane_id), index_marks.c.space == space)
+    moved = sa.update(index_marks).where(*own, index_marks.c.stamp == before.stamp)
+    return unit.run(moved.values(epoch=epoch, seq=seq, stamp=before.stamp + 1)).rowcount == 1
 
 
 def followed_spaces(unit: Unit) -> set[str]:
@@ -274,11 +248,7 @@ def changed_items(unit: Unit, lane_id: int, kind: str, *, after: int) -> set[str
         sa.select(deltas.c.item_id)
         .join(
             entries,
-            sa.and_(
-                entries.c.tenant_id == deltas.c.tenant_id,
-                entries.c.lane_id == deltas.c.lane_id,
-                entries.c.entry_id == deltas.c.entry_id,
-            ),
+            sa.and_(*(entries.c[name] == deltas.c[name] for name in ("tenant_id", "lane_id", "entry_id"))),
         )
         .join(items, sa.and_(items.c.tenant_id == deltas.c.tenant_id, items.c.id == deltas.c.item_id))
         .where(

@@ -8,7 +8,7 @@ Here are also the columns and the metadata with which tables are declared.
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import sqlalchemy as sa
@@ -333,52 +333,38 @@ def halves(sent: Sequence[bytes], dialect: str) -> Halves:
     return rows.view("<f2").astype(np.float16)
 
 
-# Column constructors for the schema.
+# Columns and tables as the schema and the migrations declare them.
 
 # The same order as SQLite's, on every server; an index does not break when the operating system's collation moves.
 TEXT: Final = sa.Text().with_variant(sa.TEXT(collation="C"), "postgresql")
-
-
-def tenant() -> sa.Column[str]:
-    """Return the tenant column, which leads every row and key."""
-    return sa.Column("tenant_id", TEXT, primary_key=True, nullable=False)
-
-
-def key(name: str, kind: Any = TEXT) -> sa.Column[Any]:
-    """Return a column of the primary key."""
-    return sa.Column(name, kind, primary_key=True, nullable=False, autoincrement=False)
-
-
+_KINDS: Final[dict[str, Any]] = {
+    "text": TEXT,
+    "big": sa.BigInteger(),  # times in microseconds, lanes, seqs
+    "int": sa.Integer(),
+    "small": sa.SmallInteger(),
+    "double": sa.Double(),
+    "bool": sa.Boolean(),
+    "json": Json(),
+    "bytes": sa.LargeBinary(),
+    "vector": HalfVector(),
+}
 SELDOM: Final = "seldom"
 """Key of a column's ``info`` for columns that are NULL in most rows; inserts of such rows omit them."""
 
 
-def text(name: str, *, required: bool = False, seldom: bool = False) -> sa.Column[str]:
-    """Return a column of text."""
-    return sa.Column(name, TEXT, nullable=not required, info={SELDOM: seldom})
+def declared(columns: str, key: str = "") -> Iterator[sa.Column[Any]]:
+    """Yield columns behind the tenant's, which leads every row and key: ``name:kind``, of which some are the ``key``.
 
+    ``!`` follows the kind of a column that is not null, ``~`` that of one that is NULL in most rows.
+    """
+    keys = key.split()
+    yield sa.Column("tenant_id", TEXT, primary_key=True)
+    for name, kind in (column.split(":") for column in columns.split()):
+        null = name not in keys and not kind.endswith("!")
+        info = {SELDOM: kind.endswith("~")}
+        own = _KINDS[kind.rstrip("!~")]
+        yield sa.Column(name, own, primary_key=name in keys, nullable=null, autoincrement=False, info=info)
 
-def big(name: str, *, required: bool = False, seldom: bool = False) -> sa.Column[int]:
-    """Return a column of 64-bit integers: times in microseconds, lanes, seqs."""
-    return sa.Column(name, sa.BigInteger, nullable=not required, info={SELDOM: seldom})
-
-
-def number(name: str, *, required: bool = True) -> sa.Column[float]:
-    """Return a column of doubles."""
-    return sa.Column(name, sa.Double, nullable=not required)
-
-
-def json_text(name: str, *, seldom: bool = False) -> sa.Column[Any]:
-    """Return a column of JSON, None when there is nothing."""
-    return sa.Column(name, Json(), nullable=True, info={SELDOM: seldom})
-
-
-def blob(name: str, *, required: bool = False) -> sa.Column[bytes]:
-    """Return a column of bytes."""
-    return sa.Column(name, sa.LargeBinary, nullable=not required)
-
-
-# Table declarations: shared metadata, constraint names, and the leading tenant column.
 
 collection: Final = sa.MetaData(
     naming_convention={
@@ -390,8 +376,14 @@ collection: Final = sa.MetaData(
 )
 
 
-def table(name: str, *columns: sa.schema.SchemaItem, small: bool = False) -> sa.Table:
-    """Return a table with a tenant column; a ``small`` table stores its rows in the key's tree (WITHOUT ROWID)."""
+def table(name: str, columns: str, *more: sa.schema.SchemaItem, key: str = "", small: bool = False) -> sa.Table:
+    """Return a table of `declared` columns; a ``small`` table stores its rows in the key's tree (WITHOUT ROWID)."""
     # A small row lives in the key's own tree; a wide one would make that tree deep. Every tree that a write touches is
     # a page more to write and to sync: an index must earn its keep.
-    return sa.Table(name, collection, tenant(), *columns, sqlite_with_rowid=not small)
+    return sa.Table(name, collection, *declared(columns, key), *more, sqlite_with_rowid=not small)
+
+
+def index(columns: str, *, name: str | None = None, where: str | None = None, unique: bool = False) -> sa.Index:
+    """Return an index of columns behind the tenant, of the rows that meet a condition (SQLite's)."""
+    condition = None if where is None else sa.text(where)
+    return sa.Index(name, "tenant_id", *columns.split(), unique=unique, sqlite_where=condition)

@@ -3,9 +3,9 @@
 Writes and queries by kind go to the tables of that kind; queries by id take the tables as ``home``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
@@ -13,6 +13,7 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.store.compiled_statements import (
     batches,
     bound_lane,
+    each_of,
     fetch,
     in_list,
     insert,
@@ -23,8 +24,7 @@ from phronesis.store.compiled_statements import (
 )
 from phronesis.store.database import Unit
 from phronesis.store.dialects import Vector, halves, sent_bytes
-from phronesis.store.schema import items
-from phronesis.store.side_tables import HOMES, MEMORY, Home, by_home, home_of
+from phronesis.store.schema import HOMES, MEMORY, Home, home_of, items
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +33,17 @@ else:
 
 ASIDE: Final = "~"
 """The prefix of the name of a part that has a vector and no terms (`index.projections`)."""
+
+
+_T = TypeVar("_T")
+
+
+def by_home(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[Home, list[_T]]]:
+    """Group values by the tables of their kind, leaving out empty groups."""
+    found: dict[Home, list[_T]] = {}
+    for kind, one in kinds:
+        found.setdefault(home_of(kind), []).append(one)
+    yield from found.items()
 
 
 class DocumentRow(NamedTuple):
@@ -82,25 +93,18 @@ def close_documents(
 def _close_statement(home: Home, dialect: str) -> sa.Update:
     documents = home.documents
     lane = documents.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
-    return (
-        sa.update(documents)
-        .where(
-            documents.c.tenant_id == sa.bindparam("t"),
-            lane == sa.bindparam("l"),
-            in_list(documents.c.item_id, dialect),
-            documents.c.current_to.is_(None),
-        )
-        .values(current_to=sa.bindparam("at"), changed_seq=sa.bindparam("seq"))
+    current = sa.update(documents).where(
+        documents.c.tenant_id == sa.bindparam("t"),
+        lane == sa.bindparam("l"),
+        in_list(documents.c.item_id, dialect),
+        documents.c.current_to.is_(None),
     )
+    return current.values(current_to=sa.bindparam("at"), changed_seq=sa.bindparam("seq"))
 
 
 def documents_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], *, home: Home = MEMORY) -> list[DocumentRow]:
     """Return the documents of some items, including past ones."""
-    out: list[DocumentRow] = []
-    for batch in batches(item_ids):
-        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
-        out += map(DocumentRow._make, fetch(unit, _of_items(home, unit.dialect), bound))
-    return out
+    return list(map(DocumentRow._make, each_of(unit, _of_items(home, unit.dialect), item_ids, l=lane_id)))
 
 
 @cache
@@ -263,13 +267,9 @@ def existing_documents(unit: Unit, lane_id: int, known: Sequence[PendingDocument
     """Return the ids of those of ``known`` that the lane still holds."""
     out: set[str] = set()
     for batch in batches(known):
-        bound = {
-            "t": unit.tenant,
-            "l": lane_id,
-            "ids": list_value(unit.dialect, [one.id for one in batch]),
-            "items": list_value(unit.dialect, [one.item_id for one in batch]),
-        }
-        out |= {row[0] for row in fetch(unit, _existing_query(home, unit.dialect), bound)}
+        ids, owners = [one.id for one in batch], [one.item_id for one in batch]
+        query, named = _existing_query(home, unit.dialect), list_value(unit.dialect, owners)
+        out |= {row[0] for row in each_of(unit, query, ids, l=lane_id, items=named)}
     return out
 
 
@@ -304,13 +304,10 @@ def read_vectors(
     unit: Unit, lane_id: int, model_id: str, document_ids: Sequence[str] | None = None, *, home: Home = MEMORY
 ) -> list[StoredVector]:
     """Return the vectors of a lane, or of some of its documents."""
-    bound = {"t": unit.tenant, "l": lane_id, "m": model_id}
     if document_ids is None:
-        rows = fetch(unit, _all_vectors(home), bound)
+        rows = fetch(unit, _all_vectors(home), {"t": unit.tenant, "l": lane_id, "m": model_id})
     else:
-        query = _named_vectors(home, unit.dialect)
-        lists = (list_value(unit.dialect, batch) for batch in batches(document_ids))
-        rows = [row for ids in lists for row in fetch(unit, query, {**bound, "ids": ids})]
+        rows = list(each_of(unit, _named_vectors(home, unit.dialect), document_ids, l=lane_id, m=model_id))
     embeddings = halves([sent for _, sent in rows], unit.dialect).astype(np.float32)
     return [StoredVector(row[0], embedding) for row, embedding in zip(rows, embeddings, strict=True)]
 
@@ -345,21 +342,20 @@ def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
 
 def count_without_vector(unit: Unit, model_id: str) -> int:
     """Return how many current documents of the tenant have no vector of this model."""
-    return sum(_count_without_vector(unit, model_id, home) for home in HOMES)
-
-
-def _count_without_vector(unit: Unit, model_id: str, home: Home) -> int:
-    documents, vectors = home.documents, home.vectors
-    made = sa.select(vectors.c.document_id).where(
-        vectors.c.tenant_id == unit.tenant,
-        vectors.c.lane_id == documents.c.lane_id,
-        vectors.c.model_id == model_id,
-        vectors.c.document_id == documents.c.id,
-    )
-    query = sa.select(sa.func.count()).where(
-        documents.c.tenant_id == unit.tenant, documents.c.current_to.is_(None), _finds_nothing(made)
-    )
-    return int(unit.run(query).scalar_one())
+    total = 0
+    for home in HOMES:
+        documents, vectors = home.documents, home.vectors
+        made = sa.select(vectors.c.document_id).where(
+            vectors.c.tenant_id == unit.tenant,
+            vectors.c.lane_id == documents.c.lane_id,
+            vectors.c.model_id == model_id,
+            vectors.c.document_id == documents.c.id,
+        )
+        query = sa.select(sa.func.count()).where(
+            documents.c.tenant_id == unit.tenant, documents.c.current_to.is_(None), _finds_nothing(made)
+        )
+        total += int(unit.run(query).scalar_one())
+    return total
 
 
 def stack_embeddings(rows: Sequence[StoredVector]) -> Vector:

@@ -162,17 +162,9 @@ def eligible_items(unit: Unit, lane: Lane, wanted: ReadConditions, ids: Iterable
 
 def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *, limit: int) -> list[Item]:
     """Return the lane's quarantined items, newest first; ``attributes`` are ANDed hot columns."""
-    conditions = [items.c[name] == value for name, value in attributes.items()]
-    return read_where(
-        unit,
-        lane,
-        items.c.quarantine.is_not(None),
-        items.c.status == "active",
-        items.c.ended.is_(None),
-        *conditions,
-        order=NEWEST,
-        limit=limit,
-    )
+    conditions = [items.c.quarantine.is_not(None), items.c.status == "active", items.c.ended.is_(None)]
+    conditions += [items.c[name] == value for name, value in attributes.items()]
+    return read_where(unit, lane, *conditions, order=NEWEST, limit=limit)
 
 
 def newest_items(

@@ -12,10 +12,20 @@ import sqlalchemy as sa
 
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.text import storable
-from phronesis.store.compiled_statements import batches, own_lane
+from phronesis.store.compiled_statements import batches, each_in, own_lane
 from phronesis.store.database import Unit
-from phronesis.store.schema import creations, deltas, edges, evidence, items, repeated_messages
-from phronesis.store.side_tables import entries, failures, lanes, outcomes
+from phronesis.store.schema import (
+    creations,
+    deltas,
+    edges,
+    entries,
+    evidence,
+    failures,
+    items,
+    lanes,
+    outcomes,
+    repeated_messages,
+)
 
 # Probes: strings that identify an erased text, and a search for many of them in bytes.
 
@@ -75,7 +85,7 @@ class Probes:
         too_short = 0
         for text in dict.fromkeys(texts):
             plain, *others = _forms(text)
-            if _distinctive(plain):
+            if len(plain) >= (MIN_ASCII_BYTES if plain.isascii() else MIN_BYTES):
                 sought.append(_TextForms(_cut_shingles(plain), frozenset[bytes]().union(*map(_cut_shingles, others))))
             else:
                 too_short += 1
@@ -134,10 +144,6 @@ def _forms(text: str) -> dict[bytes, None]:
     return dict.fromkeys(form.encode("utf-8", "surrogatepass") for form in (*said, *escaped))
 
 
-def _distinctive(form: bytes) -> bool:
-    return len(form) >= (MIN_ASCII_BYTES if form.isascii() else MIN_BYTES)
-
-
 def _cut_shingles(form: bytes) -> frozenset[bytes]:
     if len(form) <= SHINGLE_BYTES:
         return frozenset([form])
@@ -161,41 +167,32 @@ _FETCHED: Final = 500
 
 def items_of_entries(unit: Unit, lane_id: int, entry_ids: Iterable[str]) -> set[str]:
     """Return the ids of the items that some entries of a lane made."""
-    created: set[str] = set()
-    for batch in batches(entry_ids):
-        query = sa.select(deltas.c.item_id).where(
-            *own_lane(unit, deltas, lane_id), deltas.c.entry_id.in_(batch), deltas.c.op == "create"
-        )
-        created |= set(unit.run(query).scalars())
-        plain = sa.select(creations.c.item_ids).where(
-            *own_lane(unit, creations, lane_id), creations.c.entry_id.in_(batch)
-        )
-        created |= {item_id for made in unit.run(plain).scalars() for item_id in made if item_id is not None}
-    return created
+    listed = list(entry_ids)
+    created = sa.select(deltas.c.item_id).where(*own_lane(unit, deltas, lane_id), deltas.c.op == "create")
+    plain = sa.select(creations.c.item_ids).where(*own_lane(unit, creations, lane_id))
+    found = {row.item_id for row in each_in(unit, created, deltas.c.entry_id, listed)}
+    made = (item_id for row in each_in(unit, plain, creations.c.entry_id, listed) for item_id in row.item_ids)
+    return found | {item_id for item_id in made if item_id is not None}
 
 
 def items_of_session(unit: Unit, lane_id: int, session_id: str) -> set[str]:
     """Return the ids of the lane's items with a session, whatever their status."""
-    return _ids(unit, items, lane_id, items.c.session_id, [session_id])
+    return set(_ids(unit, lane_id, items.c.session_id, [session_id]))
 
 
 def count_items(unit: Unit, lane_id: int, item_ids: Iterable[str] | None = None) -> int:
     """Return how many items a lane holds, or how many of ``item_ids``."""
     if item_ids is not None:
-        return len(_ids(unit, items, lane_id, items.c.id, item_ids))
+        return len(set(_ids(unit, lane_id, items.c.id, item_ids)))
     query = sa.select(sa.func.count()).where(*own_lane(unit, items, lane_id))
     return int(unit.run(query).scalar_one())
 
 
 def repeats_of(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
     """Return (entry id, n) of every message that duplicates one of these items, besides its own source."""
-    out: list[tuple[str, int]] = []
-    for batch in batches(item_ids):
-        query = sa.select(repeated_messages.c.entry_id, repeated_messages.c.n).where(
-            repeated_messages.c.tenant_id == unit.tenant, repeated_messages.c.item_id.in_(batch)
-        )
-        out += [(row.entry_id, row.n) for row in unit.run(query)]
-    return out
+    columns = repeated_messages.c
+    query = sa.select(columns.entry_id, columns.n).where(columns.tenant_id == unit.tenant)
+    return [(row.entry_id, row.n) for row in each_in(unit, query, columns.item_id, item_ids)]
 
 
 def sources_of_item(unit: Unit, lane_id: int, item_id: str) -> list[tuple[str | None, str | None]]:
@@ -208,12 +205,8 @@ def sources_of_item(unit: Unit, lane_id: int, item_id: str) -> list[tuple[str | 
 
 def taken_from(unit: Unit, lane_id: int, item_ids: Collection[str]) -> set[str]:
     """Return the ids of the lane's items whose sources are all among these items."""
-    wanted: set[str] = set()
-    for batch in batches(item_ids):
-        query = sa.select(evidence.c.item_id).where(
-            *own_lane(unit, evidence, lane_id), evidence.c.polarity == "source", evidence.c.source_item_id.in_(batch)
-        )
-        wanted |= set(unit.run(query).scalars())
+    query = sa.select(evidence.c.item_id).where(*own_lane(unit, evidence, lane_id), evidence.c.polarity == "source")
+    wanted = {row.item_id for row in each_in(unit, query, evidence.c.source_item_id, item_ids)}
     gone = set(item_ids)
     return {item for item in wanted if all(source in gone for source, _ in sources_of_item(unit, lane_id, item))}
 
@@ -315,9 +308,6 @@ def _comes_from(ids: Sequence[str]) -> sa.ColumnElement[bool]:
     )
 
 
-def _ids(unit: Unit, table: sa.Table, lane_id: int, column: sa.Column[Any], values: Iterable[str]) -> set[str]:
-    out: set[str] = set()
-    for batch in batches(values):
-        query = sa.select(table.c.id).where(*own_lane(unit, table, lane_id), column.in_(batch))
-        out |= set(unit.run(query).scalars())
-    return out
+def _ids(unit: Unit, lane_id: int, column: sa.Column[Any], values: Iterable[str]) -> Iterator[str]:
+    query = sa.select(items.c.id).where(*own_lane(unit, items, lane_id))
+    return (row.id for row in each_in(unit, query, column, values))

@@ -7,12 +7,11 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from phronesis.experience.laws.records import L1
-from phronesis.store.compiled_statements import batches, bound_lane, fetch, in_list, list_value, own_lane
+from phronesis.store.compiled_statements import bound_lane, each_of, fetch, in_list, list_value, own_lane
 from phronesis.store.database import Unit
 from phronesis.store.dialects import Halves, halves, sent_bytes
 from phronesis.store.documents import ASIDE
-from phronesis.store.schema import edges, items
-from phronesis.store.side_tables import Home, home_of
+from phronesis.store.schema import Home, edges, home_of, items
 
 # Documents of one part as they changed, and the items with a label.
 
@@ -38,14 +37,7 @@ def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int)
 def _changed_parts(home: Home) -> sa.Select[Any]:
     documents = home.documents
     return (
-        sa.select(
-            documents.c.id,
-            documents.c.item_id,
-            documents.c.terms,
-            documents.c.current_to,
-            documents.c.changed_seq,
-            items.c.recorded_at,
-        )
+        sa.select(*(documents.c[name] for name in ComparedDocument._fields[:-1]), items.c.recorded_at)
         .join(items, sa.and_(items.c.tenant_id == sa.bindparam("t"), items.c.id == documents.c.item_id))
         .where(
             *bound_lane(documents),
@@ -66,13 +58,9 @@ class StoredHalves(NamedTuple):
 
 def read_halves(unit: Unit, lane_id: int, kind: str, model_id: str, document_ids: Sequence[str]) -> StoredHalves:
     """Return the stored vectors of some documents of items of one kind."""
-    ids, sent = list[str](), list[bytes]()
-    for batch in batches(document_ids):
-        bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "ids": list_value(unit.dialect, batch)}
-        for document_id, vector in fetch(unit, _halves(home_of(kind), unit.dialect), bound):
-            ids.append(document_id)
-            sent.append(vector)
-    return StoredHalves(ids, halves(sent, unit.dialect))
+    query = _halves(home_of(kind), unit.dialect)
+    rows = list(each_of(unit, query, document_ids, l=lane_id, m=model_id))
+    return StoredHalves([row[0] for row in rows], halves([row[1] for row in rows], unit.dialect))
 
 
 @cache
@@ -116,18 +104,9 @@ def strongest_edges(unit: Unit, lane_id: int, ids: Iterable[str], types: Sequenc
     At most the ``each`` heaviest for each item, direction and type. Edges to artifacts are included by type; for edges
     at artifacts see `holders`.
     """
-    out: list[EdgeEnd] = []
-    for batch in batches(dict.fromkeys(ids)):
-        bound = {
-            "t": unit.tenant,
-            "l": lane_id,
-            "each": each,
-            "ids": list_value(unit.dialect, batch),
-            "types": list_value(unit.dialect, types),
-        }
-        for incoming in (False, True):
-            out += [EdgeEnd(*row) for row in fetch(unit, _strongest(unit.dialect, incoming), bound)]
-    return sorted(out, key=_place)
+    nodes, bound = list(ids), {"l": lane_id, "each": each, "types": list_value(unit.dialect, types)}
+    queries = [_strongest(unit.dialect, incoming) for incoming in (False, True)]
+    return sorted((EdgeEnd(*row) for query in queries for row in each_of(unit, query, nodes, **bound)), key=_place)
 
 
 @cache
@@ -137,13 +116,7 @@ def _strongest(dialect: str, incoming: bool) -> sa.Select[Any]:
     rank = sa.func.row_number().over(partition_by=(near, edges.c.type), order_by=(edges.c.weight.desc(), far))
     found = (
         sa.select(
-            near.label("near"),
-            far.label("far"),
-            edges.c.type,
-            edges.c.weight,
-            edges.c.grade,
-            edges.c.entry_id,
-            rank.label("place"),
+            near.label("near"), far.label("far"), *(edges.c[name] for name in EdgeEnd._fields[2:]), rank.label("place")
         )
         .where(
             edges.c.tenant_id == sa.bindparam("t"),
@@ -191,11 +164,7 @@ class View(NamedTuple):
 
 def views_of(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> list[View]:
     """Return the current views of some items."""
-    out: list[View] = []
-    for batch in batches(dict.fromkeys(item_ids)):
-        bound = {"t": unit.tenant, "l": lane_id, "a": ASIDE, "ids": list_value(unit.dialect, batch)}
-        out += [View(*row) for row in fetch(unit, _views(unit.dialect), bound)]
-    return sorted(out)
+    return sorted(View(*row) for row in each_of(unit, _views(unit.dialect), item_ids, l=lane_id, a=ASIDE))
 
 
 @cache

@@ -4,9 +4,10 @@ A row names its session or run by hashes of the lane's name and its own.
 """
 
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import sqlalchemy as sa
@@ -14,11 +15,10 @@ import sqlalchemy as sa
 from phronesis.core.entries import SECTION
 from phronesis.core.ids import CITATION_PREFIX, LaneName, derived_id
 from phronesis.errors import StorageBusy, StorageError
-from phronesis.store.compiled_statements import batches, fetch, insert_ignore, run_one, upsert
+from phronesis.store.compiled_statements import batches, each_in, fetch, insert_ignore, run_one, upsert
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import find_lane
-from phronesis.store.schema import items
-from phronesis.store.side_tables import shown_contexts, used_memories
+from phronesis.store.schema import items, shown_contexts, used_memories
 from phronesis.uuid7 import new_id
 
 # Records of reads, written in the background: they neither delay a read nor make it fail.
@@ -29,16 +29,19 @@ MAX_WAITING: Final = 256
 _Note = TypeVar("_Note")
 
 
-@dataclass(slots=True)
-class WriteBehind(Generic[_Note]):
-    """Writes notes with ``store`` in the background, each once and in batches. Thread-safe."""
+class WriteBehind(ABC, Generic[_Note]):
+    """Queues notes and writes them in the background, each once and in batches. Thread-safe."""
 
-    database: Database
-    store: Callable[[Unit, Sequence[_Note]], None]
-    _waiting: deque[tuple[str, _Note]] = field(default_factory=lambda: deque(maxlen=MAX_WAITING))
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, database: Database, *, most: int = MAX_WAITING) -> None:
+        self._database = database
+        self._waiting: deque[tuple[str, _Note]] = deque(maxlen=most)
+        self._lock = threading.Lock()
 
-    def note(self, tenant: str, note: _Note) -> None:
+    @abstractmethod
+    def store(self, unit: Unit, notes: Sequence[_Note]) -> None:
+        """Write some notes of one tenant."""
+
+    def queue(self, tenant: str, note: _Note) -> None:
         """Queue a note. Never fails and never blocks."""
         with self._lock:
             self._waiting.append((tenant, note))
@@ -61,7 +64,7 @@ class WriteBehind(Generic[_Note]):
         if not mine:
             return
         try:
-            with self.database.transaction(tenant, "derive", patient=patient) as unit:
+            with self._database.transaction(tenant, "derive", patient=patient) as unit:
                 self.store(unit, [note for _, note in mine])
         except StorageBusy:
             return  # they wait
@@ -123,16 +126,8 @@ class _Context:
     aliases: Mapping[str, Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownContexts:
-    """Records which items contexts showed. Thread-safe."""
-
-    aside: WriteBehind[_Context]
-
-    @classmethod
-    def over(cls, database: Database) -> "ShownContexts":
-        """Return an instance that writes to a database."""
-        return cls(WriteBehind(database, _store))
+class ShownContexts(WriteBehind[_Context]):
+    """Records which items contexts showed."""
 
     def note(
         self,
@@ -151,45 +146,37 @@ class ShownContexts:
         ``aliases`` are those of `ContextPackage.aliases_by_section`.
         """
         if item_ids:
-            self.aside.note(tenant, _Context(lane, session_id, context_id, item_ids, seq, aliases or {}))
+            self.queue(tenant, _Context(lane, session_id, context_id, item_ids, seq, aliases or {}))
 
     def note_search(self, tenant: str, lane: LaneName, *, item_ids: Sequence[str]) -> None:
         """Queue what a search showed to a lane's owner, outside of any session."""
         self.note(tenant, lane, session_id=SEARCHES, context_id=new_id(), item_ids=item_ids)
 
-    def settle(self, tenant: str, *, patient: bool = True) -> None:
-        """Write the queue before a write that depends on it; waits for the lock as that write would, if ``patient``."""
-        self.aside.settle(tenant, patient=patient)
+    def store(self, unit: Unit, notes: Sequence[_Context]) -> None:
+        """Write what contexts showed, and delete what is over the limit of their sessions."""
 
-    def close(self) -> None:
-        """Write the queue of all tenants, unless another writer holds the lock."""
-        self.aside.close()
+        def head_seq(name: LaneName) -> int:
+            lane = find_lane(unit, name)
+            return 0 if lane is None else lane.head_seq
 
-
-def _store(unit: Unit, contexts: Sequence[_Context]) -> None:
-    sessions = [session_of(one.lane, one.session_id) for one in contexts]
-    rows = [
-        {
-            "tenant_id": unit.tenant,
-            "session": session,
-            "context_id": one.context_id,
-            "owner": owner_of(one.lane),
-            "seq": _head_seq(unit, one.lane) if one.seq is None else one.seq,
-            "item_ids": list(one.item_ids),
-            "aliases": dict(one.aliases) or None,
-        }
-        for session, one in zip(sessions, contexts, strict=True)
-    ]
-    insert_ignore(unit, shown_contexts, rows)
-    for session in dict.fromkeys(sessions):
-        found = fetch(unit, _OLDEST_KEPT, {"t": unit.tenant, "s": session})
-        if found:
-            run_one(unit, _OLDER, {"t": unit.tenant, "s": session, "c": found[0][0]})
-
-
-def _head_seq(unit: Unit, name: LaneName) -> int:
-    lane = find_lane(unit, name)
-    return lane.head_seq if lane is not None else 0
+        sessions = [session_of(one.lane, one.session_id) for one in notes]
+        rows = [
+            {
+                "tenant_id": unit.tenant,
+                "session": session,
+                "context_id": one.context_id,
+                "owner": owner_of(one.lane),
+                "seq": head_seq(one.lane) if one.seq is None else one.seq,
+                "item_ids": list(one.item_ids),
+                "aliases": dict(one.aliases) or None,
+            }
+            for session, one in zip(sessions, notes, strict=True)
+        ]
+        insert_ignore(unit, shown_contexts, rows)
+        for session in dict.fromkeys(sessions):
+            found = fetch(unit, _OLDEST_KEPT, {"t": unit.tenant, "s": session})
+            if found:
+                run_one(unit, _OLDER, {"t": unit.tenant, "s": session, "c": found[0][0]})
 
 
 def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, context_id: str | None = None) -> list[str]:
@@ -246,13 +233,8 @@ def shown_since(unit: Unit, lane: LaneName, *, seq: int) -> Counter[str]:
 
 def texts_of_items(unit: Unit, item_ids: Collection[str]) -> dict[str, str]:
     """Return the texts of items by id, from any lane of the tenant; a section's text includes its headings."""
-    out: dict[str, str] = {}
-    for batch in batches(item_ids):
-        query = sa.select(items.c.id, items.c.content, items.c.kind, items.c.data).where(
-            items.c.tenant_id == unit.tenant, items.c.id.in_(batch)
-        )
-        out.update((row.id, _words(row)) for row in unit.run(query))
-    return out
+    query = sa.select(items.c.id, items.c.content, items.c.kind, items.c.data).where(items.c.tenant_id == unit.tenant)
+    return {row.id: _words(row) for row in each_in(unit, query, items.c.id, item_ids)}
 
 
 def _words(row: Any) -> str:
@@ -304,26 +286,25 @@ class _Read:
     uses: Sequence[Use]
 
 
-@dataclass(frozen=True, slots=True)
-class UsedMemories:
-    """Records what runs read. Thread-safe."""
-
-    aside: WriteBehind[_Read]
-
-    @classmethod
-    def over(cls, database: Database) -> "UsedMemories":
-        """Return an instance that writes to a database."""
-        return cls(WriteBehind(database, _store_run_reads))
+class UsedMemories(WriteBehind[_Read]):
+    """Records what runs read."""
 
     def note(self, tenant: str, lane: LaneName, run_id: str, uses: Sequence[Use]) -> None:
         """Queue what a run read. Never fails and never blocks."""
         if uses:
-            self.aside.note(tenant, _Read(lane, run_id, uses))
-            self.aside.settle(tenant, patient=False)
+            self.queue(tenant, _Read(lane, run_id, uses))
+            self.settle(tenant, patient=False)
 
-    def settle(self, tenant: str) -> None:
-        """Write the queue before a write that depends on it; waits for the lock as that write would."""
-        self.aside.settle(tenant)
+    def store(self, unit: Unit, notes: Sequence[_Read]) -> None:
+        """Write what runs read, the first rows of each."""
+        for read in notes:
+            run = number_of(read.lane, read.run_id)
+            counted = sa.select(sa.func.count()).where(
+                used_memories.c.tenant_id == unit.tenant, used_memories.c.run == run
+            )
+            room = KEPT_OF_RUN - int(unit.run(counted).scalar_one())
+            known = {"tenant_id": unit.tenant, "run": run, "owner": _run_owner(read.lane)}
+            upsert(unit, used_memories, [{**known, **asdict(use)} for use in read.uses][: max(0, room)])
 
 
 def _run_owner(lane: LaneName) -> str:
@@ -355,20 +336,3 @@ def forget_used(unit: Unit, lane: LaneName, item_ids: Collection[str] | None = N
         )
         numbers = [number_of(lane, run_id) for run_id in unit.run(named).scalars() if run_id is not None]
         unit.run(sa.delete(used_memories).where(own, used_memories.c.run.in_(numbers)))
-
-
-def _store_run_reads(unit: Unit, reads: Sequence[_Read]) -> None:
-    for read in reads:
-        _store_one(unit, read)
-
-
-def _store_one(unit: Unit, read: _Read) -> None:
-    run = number_of(read.lane, read.run_id)
-    counted = sa.select(sa.func.count()).where(used_memories.c.tenant_id == unit.tenant, used_memories.c.run == run)
-    room = KEPT_OF_RUN - int(unit.run(counted).scalar_one())
-    known: Mapping[str, str] = {"tenant_id": unit.tenant, "run": run, "owner": _run_owner(read.lane)}
-    rows = [
-        {**known, "item_id": use.item_id, "part": use.part, "via": use.via, "distance": use.distance}
-        for use in read.uses
-    ]
-    upsert(unit, used_memories, rows[: max(0, room)])

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, cast
 
 import sqlalchemy as sa
@@ -10,9 +12,8 @@ import sqlalchemy as sa
 from phronesis.core.items import ROW_FIELDS, Item
 from phronesis.core.timestamps import to_micros
 from phronesis.store.compiled_statements import (
-    batches,
     bound_lane,
-    each,
+    each_of,
     fetch,
     fetch_together,
     in_list,
@@ -60,10 +61,7 @@ def read_items(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Item]:
 
 def each_item(unit: Unit, lane: Lane, ids: Iterable[str]) -> Iterator[Item]:
     """Yield those of ``ids`` that the lane holds, in any order, each read on demand."""
-    for batch in batches(dict.fromkeys(ids)):
-        bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
-        for row in each(unit, _by_ids(unit.dialect), bound):
-            yield as_item(row, lane)
+    return (as_item(row, lane) for row in each_of(unit, _by_ids(unit.dialect), ids, l=lane.lane_id))
 
 
 def read_named(unit: Unit, lane: Lane, external_id: str) -> list[Item]:
@@ -108,11 +106,7 @@ class ItemHead(NamedTuple):
 
 def read_heads(unit: Unit, lane_id: int, ids: Iterable[str]) -> list[ItemHead]:
     """Return those of ``ids`` that a lane holds without their content, which takes most of the time to read."""
-    out: list[ItemHead] = []
-    for batch in batches(dict.fromkeys(ids)):
-        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
-        out += map(ItemHead._make, fetch(unit, _heads(unit.dialect), bound))
-    return out
+    return list(map(ItemHead._make, each_of(unit, _heads(unit.dialect), ids, l=lane_id)))
 
 
 @cache
@@ -297,37 +291,24 @@ _COUNTS: Final = (
 )
 
 
-_COUNTS_IN_LANE: Final = _COUNTS.where(items.c.lane_id == sa.bindparam("l"))
-
-
-_HELD: Final = sa.select(sa.func.count()).where(
-    items.c.tenant_id == sa.bindparam("t"),
-    items.c.quarantine.is_not(None),
-    items.c.status == "active",
-    items.c.ended.is_(None),
-)
-
-
-_HELD_IN_LANE: Final = _HELD.where(items.c.lane_id == sa.bindparam("l"))
-
-
 def counts_by_lane(unit: Unit, lane_id: int | None = None) -> dict[int, Mapping[str, int]]:
     """Return the number of live items of each kind for each lane of the tenant, or one lane alone."""
-    bound = {"t": unit.tenant}
-    query = _COUNTS if lane_id is None else _COUNTS_IN_LANE
-    out: dict[int, dict[str, int]] = {}
-    rows = unit.run(query, bound if lane_id is None else {**bound, "l": lane_id})
-    for number, kind, count in map(tuple, rows):
-        out.setdefault(number, {})[kind] = count
-    return dict(out)
+    query = _COUNTS if lane_id is None else _COUNTS.where(items.c.lane_id == lane_id)
+    out: dict[int, Mapping[str, int]] = {}
+    for number, rows in groupby(map(tuple, unit.run(query, {"t": unit.tenant})), key=itemgetter(0)):
+        out[number] = {kind: count for _, kind, count in rows}
+    return out
 
 
 def count_quarantined(unit: Unit, lane_id: int | None = None) -> int:
     """Return the number of quarantined items of the tenant, or of one lane."""
-    bound = {"t": unit.tenant}
-    if lane_id is None:
-        return int(unit.run(_HELD, bound).scalar_one())
-    return int(unit.run(_HELD_IN_LANE, {**bound, "l": lane_id}).scalar_one())
+    query = sa.select(sa.func.count()).where(
+        items.c.tenant_id == unit.tenant,
+        items.c.quarantine.is_not(None),
+        items.c.status == "active",
+        items.c.ended.is_(None),
+    )
+    return int(unit.run(query if lane_id is None else query.where(items.c.lane_id == lane_id)).scalar_one())
 
 
 def count_by_kind(unit: Unit, *, since: int = 0) -> dict[str, int]:

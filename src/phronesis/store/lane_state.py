@@ -16,15 +16,14 @@ from phronesis.core.ids import document_id
 from phronesis.core.serialization import encode, round_stored
 from phronesis.store import documents as document_store
 from phronesis.store.compiled_statements import batches, insert, own_lane
-from phronesis.store.conversations import write_conversation
+from phronesis.store.conversations import write_conversation, write_resources
 from phronesis.store.database import Unit, in_memory
 from phronesis.store.deltas import insert_deltas
-from phronesis.store.documents import DocumentRow, delete_vectors
+from phronesis.store.documents import DocumentRow, by_home, delete_vectors
 from phronesis.store.items import insert_items, update_items
 from phronesis.store.lanes import Lane
 from phronesis.store.relations import drop_entities, write_edges, write_entities, write_evidence
-from phronesis.store.schema import DERIVED, metadata
-from phronesis.store.side_tables import HOMES, by_home, lanes, write_resources
+from phronesis.store.schema import DERIVED, HOMES, lanes, metadata
 
 # Write the changes of one entry, and discard a lane's derived state.
 
@@ -144,12 +143,15 @@ def make_equal(live: Unit, scratch: Unit, lane_id: int) -> int:
         touched += len(set(stale) | fresh)
         keys = [column for column in table.primary_key.columns if column.name not in _SKIPPED]
         for key in stale:
-            condition = [column == _typed_part(column, part) for column, part in zip(keys, key, strict=True)]
+            numbers = [isinstance(column.type, sa.Integer) for column in keys]
+            parts = [int(part) if number else part for part, number in zip(key, numbers, strict=True)]
+            condition = [column == part for column, part in zip(keys, parts, strict=True)]
             live.run(sa.delete(table).where(table.c.tenant_id == live.tenant, table.c.lane_id == lane_id, *condition))
         home = _HOMES.get(table)
         if home is not None:
             # Another text under the same id: its vector is of the old one.
-            delete_vectors(live, lane_id, [_document(key) for key in stale if key in fresh], home=home)
+            changed = [document_id(item, part, int(n)) for item, part, n in (key for key in stale if key in fresh)]
+            delete_vectors(live, lane_id, changed, home=home)
         if fresh:
             query = sa.select(table).where(table.c.tenant_id == scratch.tenant, table.c.lane_id == lane_id)
             wanted = [
@@ -160,15 +162,6 @@ def make_equal(live: Unit, scratch: Unit, lane_id: int) -> int:
             for batch in batches(wanted):
                 insert(live, table, [{**row, "tenant_id": live.tenant} for row in batch])
     return touched
-
-
-def _document(key: RowKey) -> str:
-    item_id, part, version = key
-    return document_id(item_id, part, int(version))
-
-
-def _typed_part(column: sa.Column[Any], part: str) -> Any:
-    return int(part) if isinstance(column.type, sa.Integer) else part
 
 
 # In-memory store with the same tables, for replays.

@@ -14,7 +14,7 @@ from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.relations import Edge, Entity, EvidenceRow
 from phronesis.core.timestamps import from_micros, to_micros
-from phronesis.store import conversations, deltas, relations, side_tables
+from phronesis.store import conversations, deltas, relations
 from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
 from phronesis.store.items import of_kinds, read_items, read_named, read_versions, read_where, weigh_kinds
@@ -204,7 +204,7 @@ class LaneView:
 
     def document(self, uri: str) -> Item | None:
         """Return the document at a uri, the live one or else the newest; None where there is none."""
-        ids = dict.fromkeys(row.document_id for row in side_tables.documents_at(self.unit, self.lane_id, uri))
+        ids = dict.fromkeys(row.document_id for row in conversations.documents_at(self.unit, self.lane_id, uri))
         found = [*self.items(ids).values()]
         return next((item for item in reversed(found) if item.live), found[-1] if found else None)
 
@@ -213,11 +213,11 @@ class LaneView:
 
         A new version takes the next number.
         """
-        return side_tables.versions_of(self.unit, self.lane_id, document_id)
+        return conversations.versions_of(self.unit, self.lane_id, document_id)
 
     def sections(self, document_id: str, number: int) -> list[SectionRow]:
         """Return the sections of a version of a document, in reading order."""
-        return side_tables.sections_of(self.unit, self.lane_id, document_id, number)
+        return conversations.sections_of(self.unit, self.lane_id, document_id, number)
 
     def messages_by_id(self, session_id: str, message_ids: Sequence[str]) -> list[Item]:
         """Return the session's message items of these given ids."""

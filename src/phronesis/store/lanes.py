@@ -18,8 +18,7 @@ from phronesis.store.compiled_statements import (
     upsert,
 )
 from phronesis.store.database import Database, Unit
-from phronesis.store.schema import embedding_models
-from phronesis.store.side_tables import HOMES, lanes, tenants
+from phronesis.store.schema import HOMES, embedding_models, lanes, tenants
 
 GENESIS: Final = "0" * 64
 """The previous hash of a lane's first entry."""
@@ -89,17 +88,13 @@ _LOCKED_BY_NAME: Final = _BY_NAME.with_for_update()
 _SECRET: Final = sa.select(tenants.c.secret).where(tenants.c.tenant_id == sa.bindparam("t"))
 
 
-def _lane(row: Any) -> Lane:
-    return Lane(*row)
-
-
 def ensure_tenant(unit: Unit, *, secret: bytes, created_at: int) -> bytes:
     """Return the tenant's secret, creating the tenant if it is new."""
-    rows = fetch(unit, _SECRET, {"t": unit.tenant})
-    if not rows:
-        insert_ignore(unit, tenants, [{"tenant_id": unit.tenant, "secret": secret, "created_at": created_at}])
-        rows = fetch(unit, _SECRET, {"t": unit.tenant})
-    return bytes(rows[0][0])
+    known = find_secret(unit)
+    if known is not None:
+        return known
+    insert_ignore(unit, tenants, [{"tenant_id": unit.tenant, "secret": secret, "created_at": created_at}])
+    return find_secret(unit) or secret  # another process may have been first
 
 
 def find_secret(unit: Unit) -> bytes | None:
@@ -111,7 +106,7 @@ def find_secret(unit: Unit) -> bytes | None:
 def find_lane(unit: Unit, name: LaneName) -> Lane | None:
     """Return the lane of that name, or None when nothing was ever written to it."""
     rows = fetch(unit, _BY_NAME, {"t": unit.tenant, "k": name.kind, "n": name.name})
-    return _lane(rows[0]) if rows else None
+    return Lane(*rows[0]) if rows else None
 
 
 def find_lanes(unit: Unit, names: Sequence[LaneName]) -> tuple[list[Lane], ActiveModel | None]:
@@ -122,29 +117,23 @@ def find_lanes(unit: Unit, names: Sequence[LaneName]) -> tuple[list[Lane], Activ
     first, last = names[0], names[-1]
     bound = {"t": unit.tenant, "k1": first.kind, "n1": first.name, "k2": last.kind, "n2": last.name}
     rows = fetch(unit, _BY_NAMES, bound)
-    found = {(row[1], row[2]): _lane(row[: len(_COLUMNS)]) for row in rows}
+    found = {(row[1], row[2]): Lane(*row[: len(_COLUMNS)]) for row in rows}
     model = rows[0][len(_COLUMNS) :] if rows else (None, None)
     known = [lane for name in names if (lane := found.get((name.kind, name.name))) is not None]
     return known, None if model[0] is None else ActiveModel(*model)
+
+
+def new_lane(lane_id: int, kind: str, name: str | None, *, head_hash: str = GENESIS) -> dict[str, Any]:
+    """Return the columns of a lane without entries."""
+    numbers = dict.fromkeys(("head_seq", "applied_seq", "documents_seq", "epoch", "last_recorded_at"), 0)
+    return {"lane_id": lane_id, "kind": kind, "name": name, "head_hash": head_hash, **numbers}
 
 
 def ensure_lane(unit: Unit, name: LaneName, *, new_id: int) -> Lane:
     """Return the lane of that name, creating it under ``new_id`` if it is new."""
     lane = find_lane(unit, name)
     if lane is None:
-        fresh: dict[str, Any] = {
-            "tenant_id": unit.tenant,
-            "lane_id": new_id,
-            "kind": name.kind,
-            "name": name.name,
-            "head_seq": 0,
-            "applied_seq": 0,
-            "documents_seq": 0,
-            "epoch": 0,
-            "last_recorded_at": 0,
-            "head_hash": GENESIS,
-        }
-        insert_ignore(unit, lanes, [fresh])
+        insert_ignore(unit, lanes, [{"tenant_id": unit.tenant, **new_lane(new_id, name.kind, name.name)}])
         lane = find_lane(unit, name)
     if lane is None:  # the number was taken by another lane: one chance in 2**62
         raise NotFound(f"lane {name} could not be made; call again")
@@ -153,16 +142,22 @@ def ensure_lane(unit: Unit, name: LaneName, *, new_id: int) -> Lane:
 
 def get_lane(unit: Unit, lane_id: int) -> Lane:
     """Return a lane by number; NotFound when there is none."""
-    rows = fetch(unit, _BY_ID, {"t": unit.tenant, "l": lane_id})
-    if not rows:
+    lane = find_numbered(unit, lane_id)
+    if lane is None:
         raise NotFound("there is no such lane in this tenant")
-    return _lane(rows[0])
+    return lane
+
+
+def find_numbered(unit: Unit, lane_id: int) -> Lane | None:
+    """Return the lane of a number, or None."""
+    rows = fetch(unit, _BY_ID, {"t": unit.tenant, "l": lane_id})
+    return Lane(*rows[0]) if rows else None
 
 
 def lock_lane_named(unit: Unit, name: LaneName, *, new_id: Callable[[], int]) -> Lane:
     """Return the lane of that name with its row locked, creating it if it is new."""
     rows = fetch(unit, _LOCKED_BY_NAME, {"t": unit.tenant, "k": name.kind, "n": name.name})
-    return _lane(rows[0]) if rows else lock_lane(unit, ensure_lane(unit, name, new_id=new_id()).lane_id)
+    return Lane(*rows[0]) if rows else lock_lane(unit, ensure_lane(unit, name, new_id=new_id()).lane_id)
 
 
 def lock_lane(unit: Unit, lane_id: int) -> Lane:
@@ -170,13 +165,13 @@ def lock_lane(unit: Unit, lane_id: int) -> Lane:
     rows = fetch(unit, _LOCKED, {"t": unit.tenant, "l": lane_id})
     if not rows:
         raise NotFound("there is no such lane in this tenant")
-    return _lane(rows[0])
+    return Lane(*rows[0])
 
 
 def list_lanes(unit: Unit) -> list[Lane]:
     """Return the tenant's lanes, by number."""
     query = sa.select(*_COLUMNS).where(lanes.c.tenant_id == unit.tenant).order_by(lanes.c.lane_id)
-    return [_lane(row) for row in unit.run(query)]
+    return [Lane(**row) for row in unit.run(query).mappings()]
 
 
 class DocumentState(NamedTuple):
@@ -222,7 +217,7 @@ def documented_lanes(unit: Unit, lane_ids: Collection[int] | None = None) -> lis
 def list_behind(unit: Unit) -> list[Lane]:
     """Return the lanes with pending entries."""
     query = sa.select(*_COLUMNS).where(lanes.c.tenant_id == unit.tenant, lanes.c.applied_seq < lanes.c.head_seq)
-    return [_lane(row) for row in unit.run(query.order_by(lanes.c.lane_id))]
+    return [Lane(**row) for row in unit.run(query.order_by(lanes.c.lane_id)).mappings()]
 
 
 _UPDATE: Final = sa.update(lanes).where(*bound_lane(lanes))
@@ -283,14 +278,8 @@ def put_model(unit: Unit, model_id: str, *, dimension: int, prefix_scheme: str, 
     """Record an embedding model; an active one replaces the previous active one."""
     if active:
         unit.run(sa.update(embedding_models).where(embedding_models.c.tenant_id == unit.tenant).values(active=False))
-    row = {
-        "tenant_id": unit.tenant,
-        "model_id": model_id,
-        "dimension": dimension,
-        "prefix_scheme": prefix_scheme,
-        "active": active,
-    }
-    upsert(unit, embedding_models, [row])
+    row = {"model_id": model_id, "dimension": dimension, "prefix_scheme": prefix_scheme, "active": active}
+    upsert(unit, embedding_models, [{"tenant_id": unit.tenant, **row}])
 
 
 def drop_other_models(unit: Unit, kept: Collection[str]) -> None:
@@ -307,8 +296,6 @@ def drop_other_models(unit: Unit, kept: Collection[str]) -> None:
 
 def try_writing(database: Database, tenant: str) -> None:
     """Write a row and delete it in the same transaction; StorageError when the database cannot be written."""
-    numbers = dict.fromkeys(("lane_id", "head_seq", "applied_seq", "documents_seq", "epoch", "last_recorded_at"), 0)
-    row = {"tenant_id": tenant, "kind": "shared", "name": None, **numbers, "head_hash": ""}
     with database.transaction(tenant, "append") as unit:
-        unit.run(sa.insert(lanes), row)
+        unit.run(sa.insert(lanes), {"tenant_id": tenant, **new_lane(0, "shared", None)})
         unit.run(sa.delete(lanes).where(lanes.c.tenant_id == tenant, lanes.c.lane_id == 0))

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from phronesis.store.compiled_statements import (
     batches,
     bound_lane,
-    fetch,
+    each_in,
+    each_of,
     fetch_together,
     in_list,
     insert,
@@ -21,8 +22,8 @@ from phronesis.store.compiled_statements import (
     upsert,
 )
 from phronesis.store.database import Unit
-from phronesis.store.lanes import Lane
-from phronesis.store.side_tables import blobs, entries, failures, lanes, outcomes, payload_parts, tenants
+from phronesis.store.lanes import new_lane
+from phronesis.store.schema import blobs, entries, failures, lanes, outcomes, payload_parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,23 +67,12 @@ _BY_SEQ: Final = (
 
 def insert_entry(unit: Unit, row: EntryRow, parts: Sequence[PartRow]) -> None:
     """Store an entry and its parts."""
-    values = {name: getattr(row, name) for name in EntryRow.__dataclass_fields__}
-    insert(unit, entries, [{"tenant_id": unit.tenant, **values, "paths": list(row.paths)}])
-    insert(
-        unit,
-        payload_parts,
-        [
-            {
-                "tenant_id": unit.tenant,
-                "entry_id": part.entry_id,
-                "n": part.n,
-                "salt": part.salt,
-                "body": part.body,
-                "blob_id": part.blob_id,
-            }
-            for part in parts
-        ],
-    )
+    insert(unit, entries, [{"tenant_id": unit.tenant, **_values(row), "paths": list(row.paths)}])
+    insert(unit, payload_parts, [{"tenant_id": unit.tenant, **_values(part)} for part in parts])
+
+
+def _values(row: EntryRow | PartRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in type(row).__dataclass_fields__}
 
 
 def insert_blob(unit: Unit, blob_id: str, body: bytes) -> None:
@@ -112,11 +102,7 @@ def find_entry(unit: Unit, entry_id: str) -> EntryRow | None:
 
 def seqs_of_entries(unit: Unit, entry_ids: Iterable[str]) -> dict[str, int]:
     """Return the seqs of entries by id."""
-    out: dict[str, int] = {}
-    for batch in batches(entry_ids):
-        bound = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
-        out.update((row[0], row[1]) for row in fetch(unit, _seqs(unit.dialect), bound))
-    return out
+    return {row[0]: row[1] for row in each_of(unit, _seqs(unit.dialect), entry_ids)}
 
 
 @cache
@@ -170,11 +156,7 @@ def verbs_of_lane(unit: Unit, lane_id: int) -> list[str]:
 
 def find_entries(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[EntryRow]:
     """Return a lane's entries of these ids, in order."""
-    found: list[Sequence[Any]] = []
-    for batch in batches(entry_ids):
-        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
-        found += fetch(unit, _entries_by_id(unit.dialect), bound)
-    return _entries_of(found)
+    return _entries_of(each_of(unit, _entries_by_id(unit.dialect), entry_ids, l=lane_id))
 
 
 def find_with_parts(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[tuple[EntryRow, list[PartRow]]]:
@@ -211,9 +193,7 @@ def find_idempotent(unit: Unit, idempotency: str) -> EntryRow | None:
 def read_parts(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[PartRow]]:
     """Return the remaining payload parts, by entry."""
     out: dict[str, list[PartRow]] = {entry_id: [] for entry_id in entry_ids}
-    for batch in batches(entry_ids):
-        bound = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
-        _add_parts(out, fetch(unit, _parts_of(unit.dialect), bound))
+    _add_parts(out, each_of(unit, _parts_of(unit.dialect), entry_ids))
     return out
 
 
@@ -258,10 +238,9 @@ def read_outcomes(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[Mappin
     """Return the outcomes by entry, ordered by role and n."""
     out: dict[str, list[Mapping[str, Any]]] = {entry_id: [] for entry_id in entry_ids}
     columns = (outcomes.c.entry_id, outcomes.c.role, outcomes.c.n, outcomes.c.made_by, outcomes.c.body)
-    for batch in batches(entry_ids):
-        query = sa.select(*columns).where(outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id.in_(batch))
-        for row in unit.run(query.order_by(outcomes.c.entry_id, outcomes.c.role, outcomes.c.n)).mappings():
-            out[row["entry_id"]].append(dict(row))
+    query = sa.select(*columns).where(outcomes.c.tenant_id == unit.tenant)
+    for row in each_in(unit, query.order_by(*columns[:3]), outcomes.c.entry_id, entry_ids):
+        out[row.entry_id].append(row._asdict())
     return out
 
 
@@ -269,16 +248,8 @@ def count_failure(unit: Unit, lane_id: int, entry_id: str, *, code: str, message
     """Record one more failed attempt at an entry; return the number of attempts."""
     query = sa.select(failures.c.attempts).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id == entry_id)
     attempts = (unit.run(query).scalar_one_or_none() or 0) + 1
-    row = {
-        "tenant_id": unit.tenant,
-        "entry_id": entry_id,
-        "lane_id": lane_id,
-        "attempts": attempts,
-        "code": code,
-        "message": message,
-        "at": at,
-    }
-    upsert(unit, failures, [row])
+    row = {"lane_id": lane_id, "attempts": attempts, "code": code, "message": message, "at": at}
+    upsert(unit, failures, [{"tenant_id": unit.tenant, "entry_id": entry_id, **row}])
     return attempts
 
 
@@ -292,21 +263,12 @@ def find_failure(unit: Unit, entry_id: str) -> Mapping[str, Any] | None:
 # Transfer between stores: read a lane's log with all its parts, and stage imported entries.
 
 
-def tenant_secret(unit: Unit) -> bytes | None:
-    """Return the tenant's secret, or None for a tenant that never wrote."""
-    known = unit.run(sa.select(tenants.c.secret).where(tenants.c.tenant_id == unit.tenant)).scalar_one_or_none()
-    return None if known is None else bytes(known)
-
-
 def failures_of(unit: Unit, entry_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the failed attempts recorded for some entries, by entry."""
     columns = (failures.c.entry_id, failures.c.attempts, failures.c.code, failures.c.message, failures.c.at)
-    out: dict[str, dict[str, Any]] = {}
-    for batch in batches(entry_ids):
-        query = sa.select(*columns).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id.in_(batch))
-        for row in unit.run(query).mappings():
-            out[row["entry_id"]] = {name: value for name, value in row.items() if name != "entry_id"}
-    return out
+    query = sa.select(*columns).where(failures.c.tenant_id == unit.tenant)
+    rows = [row._asdict() for row in each_in(unit, query, failures.c.entry_id, entry_ids)]
+    return {row.pop("entry_id"): row for row in rows}
 
 
 def insert_failure(unit: Unit, lane_id: int, entry_id: str, row: Mapping[str, Any]) -> None:
@@ -316,33 +278,13 @@ def insert_failure(unit: Unit, lane_id: int, entry_id: str, row: Mapping[str, An
 
 def stage_lane(unit: Unit, lane_id: int, kind: str, *, head_hash: str) -> None:
     """Create an empty lane without a name under its number elsewhere, unless it exists."""
-    row = {
-        "tenant_id": unit.tenant,
-        "lane_id": lane_id,
-        "kind": kind,
-        "name": None,
-        "head_seq": 0,
-        "applied_seq": 0,
-        "documents_seq": 0,
-        "epoch": 0,
-        "last_recorded_at": 0,
-        "head_hash": head_hash,
-    }
-    insert_ignore(unit, lanes, [row])
+    insert_ignore(unit, lanes, [{"tenant_id": unit.tenant, **new_lane(lane_id, kind, None, head_hash=head_hash)}])
 
 
 def last_seq(unit: Unit, lane_id: int) -> int:
     """Return the seq of the last entry that is stored for a lane, staged ones included; 0 for none."""
     query = sa.select(sa.func.max(entries.c.seq)).where(*own_lane(unit, entries, lane_id))
     return unit.run(query).scalar_one() or 0
-
-
-def find_numbered(unit: Unit, lane_id: int) -> Lane | None:
-    """Return the lane of a number, or None."""
-    columns = [lanes.c[name] for name in Lane.__dataclass_fields__]
-    query = sa.select(*columns).where(*own_lane(unit, lanes, lane_id))
-    row = unit.run(query).mappings().one_or_none()
-    return None if row is None else Lane(**row)
 
 
 def publish_lane(

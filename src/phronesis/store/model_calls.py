@@ -7,9 +7,9 @@ erasure clears a tenant's (``engine/erasure_plan``), since they may repeat what 
 """
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -19,10 +19,9 @@ from phronesis.core.ids import derived_id
 from phronesis.core.reports import FOLDED, ModelCall, ModelUsage, by_day, day_of
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import StorageBusy, StorageError
-from phronesis.store.compiled_statements import batches, insert, insert_ignore, upsert
+from phronesis.store.compiled_statements import each_in, insert, insert_ignore, upsert
 from phronesis.store.database import Database, Unit
-from phronesis.store.schema import model_calls
-from phronesis.store.side_tables import lookups
+from phronesis.store.schema import lookups, model_calls
 
 MAX_WAITING: Final = 10_000
 """Maximum number of buffered calls of a tenant while nothing can be written; beyond it, calls of a day are merged."""
@@ -91,7 +90,8 @@ class StoredLedger:
             query = query.where(columns.role == role)
         with self.database.transaction(tenant, "read") as unit:
             row = unit.run(query).mappings().one()
-            written = _stored_ids(unit, mine)
+            stored = sa.select(model_calls.c.call_id).where(model_calls.c.tenant_id == tenant)
+            written = {found.call_id for found in each_in(unit, stored, model_calls.c.call_id, mine)}
         spent = ModelUsage(int(row["calls"]), int(row["tokens"]), float(row["cost"]))
         return spent.plus(_sum([call for one, call in mine.items() if one not in written]))
 
@@ -121,19 +121,7 @@ class StoredLedger:
 
 
 def _row(tenant: str, call: ModelCall) -> dict[str, Any]:
-    return {
-        "tenant_id": tenant,
-        "call_id": call.call_id,
-        "at": to_micros(call.at),
-        "role": call.role,
-        "model": call.model,
-        "status": call.status,
-        "prompt_tokens": call.prompt_tokens,
-        "completion_tokens": call.completion_tokens,
-        "cost": call.cost,
-        "milliseconds": call.milliseconds,
-        "calls": call.calls,
-    }
+    return {"tenant_id": tenant, **asdict(call), "at": to_micros(call.at)}
 
 
 def _fold(unit: Unit, *, before: datetime) -> None:
@@ -144,17 +132,6 @@ def _fold(unit: Unit, *, before: datetime) -> None:
     rows = unit.run(taken.returning(*_COLUMNS)).mappings().all()
     calls = [ModelCall(**{**row, "at": from_micros(row["at"])}) for row in rows]
     insert(unit, model_calls, [_row(unit.tenant, call) for call in by_day(calls)])
-
-
-def _stored_ids(unit: Unit, call_ids: Collection[str]) -> set[str]:
-    """Return those of some calls that are stored."""
-    out: set[str] = set()
-    for batch in batches(call_ids):
-        query = sa.select(model_calls.c.call_id).where(
-            model_calls.c.tenant_id == unit.tenant, model_calls.c.call_id.in_(batch)
-        )
-        out.update(unit.run(query).scalars())
-    return out
 
 
 def _sum(calls: Sequence[ModelCall]) -> ModelUsage:
@@ -188,14 +165,7 @@ def read_lookup(unit: Unit, number: str, *, now: int) -> Lookup | None:
 def keep_lookup(unit: Unit, number: str, lookup: Lookup) -> None:
     """Store an answer, replacing an older one, and delete expired ones."""
     unit.run(sa.delete(lookups).where(lookups.c.tenant_id == unit.tenant, lookups.c.expires_at <= lookup.asked_at))
-    row = {
-        "tenant_id": unit.tenant,
-        "number": number,
-        "asked_at": lookup.asked_at,
-        "expires_at": lookup.expires_at,
-        "answer": dict(lookup.answer),
-    }
-    upsert(unit, lookups, [row])
+    upsert(unit, lookups, [{"tenant_id": unit.tenant, "number": number, **asdict(lookup)}])
 
 
 def forget_lookups(unit: Unit) -> None:

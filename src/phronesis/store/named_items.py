@@ -1,4 +1,4 @@
-"""Statements on items by external id: one item, a range of ids, or their heads, with few columns each."""
+"""Statements on items by external id (one item, a range of ids, or their heads), and ids by their beginning or end."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -10,8 +10,7 @@ from phronesis.store.compiled_statements import batches, bound_lane, fetch, in_l
 from phronesis.store.database import Unit
 from phronesis.store.dialects import bound_json_key, contains, has_member, member_number, member_text, parsed
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import deltas, entities, items
-from phronesis.store.side_tables import api_keys, entries
+from phronesis.store.schema import api_keys, deltas, entities, entries, items
 
 Order = Literal["eq", "lt", "gt"]
 

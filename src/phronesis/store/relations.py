@@ -1,6 +1,7 @@
 """Statements on edges, evidence, entities and mentions, and the listing of a lane's entities."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -10,6 +11,7 @@ from phronesis.core.relations import NAME, PERSON, Edge, Entity, EvidenceRow, Me
 from phronesis.store.compiled_statements import (
     batches,
     bound_lane,
+    each_of,
     fetch,
     in_list,
     in_subquery,
@@ -35,17 +37,8 @@ def read_edges(
 ) -> list[Edge]:
     """Return the lane's edges that leave (or, ``incoming``, reach) any of ``node_ids``, in a fixed order."""
     statement = _edges_of(unit.dialect, incoming, bool(types))
-    out: list[Edge] = []
-    for batch in batches(dict.fromkeys(node_ids)):
-        bound = {
-            "t": unit.tenant,
-            "l": lane_id,
-            "ids": list_value(unit.dialect, batch),
-            "types": list_value(unit.dialect, types),
-        }
-        rows = fetch(unit, statement, bound)
-        out += [_edge(dict(zip(_EDGE_NAMES, row, strict=True))) for row in rows]
-    return sorted(out, key=lambda edge: edge.identity)
+    rows = each_of(unit, statement, node_ids, l=lane_id, types=list_value(unit.dialect, types))
+    return sorted((_edge(zip(_EDGE_NAMES, row, strict=True)) for row in rows), key=lambda edge: edge.identity)
 
 
 @cache
@@ -97,11 +90,9 @@ def contradicting_pairs(unit: Unit, lane_id: int) -> list[Contradiction]:
 def read_evidence(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> dict[str, list[EvidenceRow]]:
     """Return the evidence of items, by item, ordered by identity."""
     out: dict[str, list[EvidenceRow]] = {}
-    for batch in batches(dict.fromkeys(item_ids)):
-        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
-        for values in fetch(unit, _evidence_of(unit.dialect), bound):
-            row = EvidenceRow.from_row(dict(zip(_EVIDENCE_NAMES, values, strict=True)))
-            out.setdefault(row.item_id, []).append(row)
+    for values in each_of(unit, _evidence_of(unit.dialect), item_ids, l=lane_id):
+        row = EvidenceRow.from_row(dict(zip(_EVIDENCE_NAMES, values, strict=True)))
+        out.setdefault(row.item_id, []).append(row)
     return out
 
 
@@ -129,81 +120,56 @@ def _origins(dialect: str) -> sa.Select[Any]:
 def origins_of(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[str]]:
     """Return the ids of each item's source items: its evidence of polarity ``source``."""
     out: dict[str, list[str]] = {}
-    for batch in batches(dict.fromkeys(item_ids)):
-        bound = {"t": unit.tenant, "l": lane_id, "p": "source", "ids": list_value(unit.dialect, batch)}
-        for item_id, source in sorted(map(tuple, fetch(unit, _origins(unit.dialect), bound))):
-            out.setdefault(item_id, []).append(source)
+    for item_id, source in sorted(map(tuple, each_of(unit, _origins(unit.dialect), item_ids, l=lane_id, p="source"))):
+        out.setdefault(item_id, []).append(source)
     return out
 
 
 def write_edges(unit: Unit, lane_id: int, added: Sequence[Edge], removed: Sequence[Edge]) -> None:
     """Store edges, replacing those of the same identity, and delete others."""
+    columns = (edges.c.type, edges.c.from_kind, edges.c.from_id, edges.c.to_kind, edges.c.to_id)
     for edge in removed:
-        type_, from_kind, from_id, to_kind, to_id = edge.identity
-        unit.run(
-            sa.delete(edges).where(
-                *own_lane(unit, edges, lane_id),
-                edges.c.type == type_,
-                edges.c.from_kind == from_kind,
-                edges.c.from_id == from_id,
-                edges.c.to_kind == to_kind,
-                edges.c.to_id == to_id,
-            )
-        )
-    upsert(
-        unit, edges, [{"tenant_id": unit.tenant, "lane_id": lane_id, **_empty_data_to_null(e.to_row())} for e in added]
-    )
+        unit.run(sa.delete(edges).where(*own_lane(unit, edges, lane_id), *_equal(columns, edge.identity)))
+    own = {"tenant_id": unit.tenant, "lane_id": lane_id}
+    upsert(unit, edges, [{**own, **row, "data": row["data"] or None} for row in (edge.to_row() for edge in added)])
 
 
 def write_evidence(unit: Unit, lane_id: int, added: Sequence[EvidenceRow], removed: Sequence[EvidenceRow]) -> None:
     """Store evidence rows and delete others."""
+    columns = (evidence.c.item_id, evidence.c.part, evidence.c.polarity, evidence.c.source_key)
     for row in removed:
-        item_id, part, polarity, source_key = row.identity
-        unit.run(
-            sa.delete(evidence).where(
-                evidence.c.tenant_id == unit.tenant,
-                evidence.c.item_id == item_id,
-                evidence.c.part == part,
-                evidence.c.polarity == polarity,
-                evidence.c.source_key == source_key,
-            )
-        )
+        unit.run(sa.delete(evidence).where(evidence.c.tenant_id == unit.tenant, *_equal(columns, row.identity)))
     upsert(unit, evidence, [{"tenant_id": unit.tenant, "lane_id": lane_id, **row.to_row()} for row in added])
+
+
+def _equal(columns: Sequence[sa.Column[Any]], values: Sequence[Any]) -> Iterator[sa.ColumnElement[bool]]:
+    return (column == value for column, value in zip(columns, values, strict=True))
 
 
 def find_entities(unit: Unit, lane_id: int, normals: Iterable[str]) -> list[Entity]:
     """Return the lane's entities of these normal names."""
-    return _entities_by(unit, lane_id, _BY_NORMAL, normals)
+    return _entities(unit, lane_id, _ids_named, normals)
 
 
 def read_families(unit: Unit, lane_id: int, root_ids: Iterable[str]) -> list[Entity]:
     """Return entities that are nobody's alias, and the entities that point to them."""
-    return _entities_by(unit, lane_id, _OF_ROOTS, root_ids)
+    return _entities(unit, lane_id, _ids_of_families, root_ids)
 
 
-_BY_NORMAL: Final = "normal"
-_OF_ROOTS: Final = "roots"
-
-
-def _entities_by(unit: Unit, lane_id: int, by: str, values: Iterable[str]) -> list[Entity]:
-    out: list[Entity] = []
-    for batch in batches(dict.fromkeys(values)):
-        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
-        out += [
-            Entity(**dict(zip(Entity.__dataclass_fields__, row, strict=True)))
-            for row in fetch(unit, _entity_query(by, unit.dialect), bound)
-        ]
-    return out
+def _entities(unit: Unit, lane_id: int, meant: Callable[[str], Any], values: Iterable[str]) -> list[Entity]:
+    rows = each_of(unit, _entity_query(meant, unit.dialect), values, l=lane_id)
+    return [Entity(**dict(zip(Entity.__dataclass_fields__, row, strict=True))) for row in rows]
 
 
 @cache
-def _entity_query(by: str, dialect: str) -> sa.Select[Any]:
+def _entity_query(meant: Callable[[str], Any], dialect: str) -> sa.Select[Any]:
     # Every search asks this: it goes past SQLAlchemy (docs/decisions/03).
     # By name, the ids come from the index alone: SQLite would walk the tenant's names rather than look up whole rows.
-    meant = _ids_named(dialect) if by == _BY_NORMAL else _ids_of_families(dialect)
     lane = entities.c.lane_id + sa.literal_column("0")
     query = sa.select(*_ENTITY_COLUMNS).where(
-        entities.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_subquery(entities.c.id, meant, dialect)
+        entities.c.tenant_id == sa.bindparam("t"),
+        lane == sa.bindparam("l"),
+        in_subquery(entities.c.id, meant(dialect), dialect),
     )
     return query.order_by(entities.c.id)
 
@@ -234,37 +200,29 @@ def read_mentions(unit: Unit, lane_id: int, entity_ids: Iterable[str]) -> list[M
 
 def write_entities(unit: Unit, lane_id: int, found: Sequence[Entity], where: Sequence[Mention]) -> None:
     """Store entities (an existing one only changes its canonical entity) and mentions."""
-    fresh = [{"tenant_id": unit.tenant, "lane_id": lane_id, **_values(entity)} for entity in found]
-    insert_ignore(unit, entities, fresh)
+    own = {"tenant_id": unit.tenant, "lane_id": lane_id}
+    insert_ignore(unit, entities, [{**own, **asdict(entity)} for entity in found])
     for entity in found:
         if entity.canonical_id is not None:
-            unit.run(
-                sa.update(entities)
-                .where(entities.c.tenant_id == unit.tenant, entities.c.id == entity.id)
-                .values(canonical_id=entity.canonical_id)
-            )
-    insert_ignore(unit, mentions, [{"tenant_id": unit.tenant, "lane_id": lane_id, **_values(m)} for m in where])
+            held = sa.update(entities).where(entities.c.tenant_id == unit.tenant, entities.c.id == entity.id)
+            unit.run(held.values(canonical_id=entity.canonical_id))
+    insert_ignore(unit, mentions, [{**own, **asdict(mention)} for mention in where])
 
 
 def drop_entities(unit: Unit, lane_id: int, entity_ids: Sequence[str], where: Sequence[Mention]) -> None:
     """Delete entities and mentions."""
     for batch in batches(entity_ids):
         unit.run(sa.delete(entities).where(*own_lane(unit, entities, lane_id), entities.c.id.in_(batch)))
-    for mention in where:
-        unit.run(
-            sa.delete(mentions).where(
-                *own_lane(unit, mentions, lane_id),
-                mentions.c.item_id == mention.item_id,
-                mentions.c.entity_id == mention.entity_id,
-                mentions.c.start == mention.start,
-            )
-        )
+    columns = (mentions.c.item_id, mentions.c.entity_id, mentions.c.start)
+    for one in where:
+        named = _equal(columns, (one.item_id, one.entity_id, one.start))
+        unit.run(sa.delete(mentions).where(*own_lane(unit, mentions, lane_id), *named))
 
 
 def lane_edges(unit: Unit, lane_id: int) -> list[Edge]:
     """Return all of a lane's edges."""
     query = sa.select(*_EDGE_COLUMNS).where(*own_lane(unit, edges, lane_id))
-    return [_edge(dict(row)) for row in unit.run(query).mappings()]
+    return [_edge(row) for row in unit.run(query).mappings()]
 
 
 def lane_evidence(unit: Unit, lane_id: int) -> list[EvidenceRow]:
@@ -285,17 +243,9 @@ def lane_mentions(unit: Unit, lane_id: int) -> list[Mention]:
     return [Mention(**row) for row in unit.run(query).mappings()]
 
 
-def _values(record: Entity | Mention) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in type(record).__dataclass_fields__}
-
-
-def _empty_data_to_null(row: dict[str, Any]) -> dict[str, Any]:
-    row["data"] = row["data"] or None
-    return row
-
-
-def _edge(row: Mapping[str, Any]) -> Edge:
-    return Edge(**{**row, "data": row["data"] or {}})
+def _edge(row: Any) -> Edge:
+    values = dict(row)
+    return Edge(**{**values, "data": values["data"] or {}})
 
 
 class MentionSum(NamedTuple):

@@ -36,8 +36,7 @@ from phronesis.store.database import Database, Unit
 from phronesis.store.dialects import has_member, json_key
 from phronesis.store.items import read_heads
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import evidence, items
-from phronesis.store.side_tables import usage
+from phronesis.store.schema import evidence, items, usage
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
@@ -103,11 +102,7 @@ def _postgres_statements() -> tuple[Any, Any]:
 _USED: Final = (
     sa.select(usage.c.item_id, usage.c.count, usage.c.last_at, items.c.data[USE])
     .join(items, items.c.id == usage.c.item_id)
-    .where(
-        items.c.tenant_id == sa.bindparam("t"),
-        *bound_lane(usage),
-        items.c.ended.is_(None),
-    )
+    .where(items.c.tenant_id == sa.bindparam("t"), *bound_lane(usage), items.c.ended.is_(None))
     .order_by(usage.c.item_id)
 )
 
@@ -234,22 +229,8 @@ def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = No
 
 
 _FETCHED: Final = 2_000
-_COLUMNS: Final = (
-    items.c.id,
-    items.c.kind,
-    items.c.recorded_at,
-    items.c.key,
-    items.c.importance,
-    items.c.status,
-    items.c.pinned,
-    items.c.trust,
-    items.c.source_type,
-    items.c.label,
-    items.c.occurred_at,
-    items.c.valid_from,
-    items.c.valid_to,
-    items.c.data,
-)
+_COLUMNS: Final = [items.c[name] for name in RetentionFields.__dataclass_fields__ if name != "ended"]
+"""Those of items that have not ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,31 +280,15 @@ def _lane_conditions(unit: Unit, lane: Lane, wanted: DueConditions) -> list[sa.C
 
 
 def _retention_fields(row: Any) -> RetentionFields:
-    one, kind, recorded, key_, importance, status, pinned, trust, source, label, occurred, start, end, data = row
-    return RetentionFields(
-        id=one,
-        kind=kind,
-        recorded_at=from_micros(recorded),
-        key=key_,
-        importance=importance,
-        status=status,
-        pinned=bool(pinned),
-        trust=Trust(trust),
-        source_type=source,
-        label=label,
-        occurred_at=optional_moment(occurred),
-        valid_from=optional_moment(start),
-        valid_to=optional_moment(end),
-        data=RetentionFields.members(data),
-    )
+    values = row._asdict()
+    values |= {name: optional_moment(values[name]) for name in ("occurred_at", "valid_from", "valid_to")}
+    values |= {"recorded_at": from_micros(row.recorded_at), "pinned": bool(row.pinned), "trust": Trust(row.trust)}
+    return RetentionFields(**{**values, "data": RetentionFields.members(row.data)})
 
 
 _SPOKEN: Final = (
     sa.select(evidence.c.item_id, evidence.c.polarity)
-    .where(
-        *bound_lane(evidence),
-        evidence.c.polarity != sa.bindparam("p"),
-    )
+    .where(*bound_lane(evidence), evidence.c.polarity != sa.bindparam("p"))
     .distinct()
 )
 

@@ -7,157 +7,250 @@ user's name is stored in ``lanes.name`` alone, so that erasing a person leaves p
 
 Conditions of indexes are SQLite's: PostgreSQL's tables are made by the migrations alone, which state its own. Its
 dialect would be imported by every process.
-
-Source tables (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 import sqlalchemy as sa
 
-from phronesis.store.dialects import big, json_text, key, number, table, text
-from phronesis.store.side_tables import SIDE, TRUTH, chunks, documents, search_documents, sections
+from phronesis.core.entries import SECTION
+from phronesis.core.retrieval_plan import Store
+from phronesis.store.dialects import collection, index, table
 
-metadata: Final = (*TRUTH, *SIDE)[0].metadata
-"""All tables, including source and side tables."""
+tenants = table("tenants", "created_at:big! secret:bytes!")
+
+lanes = table(
+    "lanes",
+    """
+    lane_id:big kind:text! name:text head_seq:big! applied_seq:big! documents_seq:big! epoch:big!
+    last_recorded_at:big! head_hash:text!
+    """,
+    sa.CheckConstraint("kind IN ('user', 'shared')", name="kind"),
+    sa.UniqueConstraint("tenant_id", "kind", "name"),
+    key="lane_id",
+)
+
+entries = table(
+    "entries",
+    """
+    lane_id:big seq:big entry_id:text! verb:text! handler_version:int! actor:text! recorded_at:big! parent_id:text~
+    idempotency:text~ paths:json commitments:bytes! hash:text!
+    """,
+    sa.UniqueConstraint("tenant_id", "entry_id"),
+    index("idempotency", name="ix_entries_idempotency", where="idempotency IS NOT NULL", unique=True),
+    key="lane_id seq",
+    small=True,
+)
+
+payload_parts = table(
+    "payload_parts", "entry_id:text n:int salt:bytes! body:bytes blob_id:text", key="entry_id n", small=True
+)
+
+blobs = table("blobs", "blob_id:text body:bytes!", key="blob_id")
+
+outcomes = table(
+    "outcomes",
+    "entry_id:text role:text n:int lane_id:big! made_by:text! body:bytes!",
+    key="entry_id role n",
+    small=True,
+)
+
+failures = table(
+    "failures", "entry_id:text lane_id:big! attempts:int! code:text! message:text! at:big!", key="entry_id", small=True
+)
+
+
+# Records beside the log: impressions and usage of reads, cached lookups, API keys.
+
+# Which items composed contexts showed to a session: ids alone, and for whose it was a number made of their name.
+# ``aliases``: {section: {alias: item id}}.
+shown_contexts = table(
+    "shown_contexts",
+    "session:text context_id:text owner:text! seq:big! item_ids:json aliases:json",
+    index("owner"),
+    key="session context_id",
+    small=True,
+)
+
+# Which items and claims reads showed to a run; whose run, and which, are numbers made of their names.
+used_memories = table(
+    "used_memories",
+    "run:text item_id:text part:text owner:text! via:text! distance:double",
+    index("owner"),
+    index("item_id"),
+    key="run item_id part",
+    small=True,
+)
+
+# How often reads showed each item, all in all, and when last.
+usage = table("usage", "lane_id:big item_id:text count:big! last_at:big!", key="lane_id item_id", small=True)
+
+# What a public source answered, by a number made of its address and of what was asked; never the question.
+lookups = table("lookups", "number:text asked_at:big! expires_at:big! answer:json", key="number", small=True)
+
+# Keys of the server's callers; of the secret its hash alone (``core/api_keys``). An export holds none. A key of one
+# user names them, until they are erased.
+api_keys = table(
+    "api_keys",
+    """
+    key_id:text hash:bytes! role:text! actor:text! label:text! created_at:big! revoked_at:big user_id:text
+    client_id:text made_by:text
+    """,
+    key="key_id",
+    small=True,
+)
+
+# Programs that registered for OAuth, and the codes and tokens that they hold, by id; of a secret its hash alone.
+oauth_clients = table(
+    "oauth_clients", "client_id:text metadata:json created_at:big! granted_at:big", key="client_id", small=True
+)
+
+oauth_tokens = table(
+    "oauth_tokens",
+    "token_id:text kind:text! hash:bytes! client_id:text! key_id:text data:json expires_at:big! used_at:big",
+    index("key_id"),
+    index("expires_at"),
+    key="token_id",
+    small=True,
+)
+
+# Contexts composed and requests answered (``store/activity_log``). Whose they were, and of which session, are numbers
+# made of their names, as above.
+composed_contexts = table(
+    "composed_contexts",
+    """
+    context_id:text at:big! verb:text! owner:text! session:text namespace:text agent_id:text token_count:big!
+    token_budget:big! milliseconds:double! abstained:bool! shown:json
+    """,
+    key="context_id",
+)
+
+answered_requests = table(
+    "answered_requests",
+    """
+    request_id:text at:big! interface:text! route:text! status:text! failed:bool! milliseconds:double! key_id:text
+    owner:text
+    """,
+    key="request_id",
+    small=True,
+)
+
+
+# Tables of search documents: parts of item versions, with the interval in which each was current. They have no tree by
+# key: ids are random, and each document of a session would be on a page of its own. Of their vectors there is a row for
+# each model.
+
+
+def _search_tables(documents: str, vectors: str) -> tuple[sa.Table, sa.Table]:
+    return table(
+        documents,
+        """
+        item_id:text part:text version:int id:text! lane_id:big! kind:text! session_id:text position:int speaker:text
+        text:text~ terms:bytes! marks:bytes! current_from:big! current_to:big~ changed_seq:big!
+        """,
+        index("lane_id changed_seq"),
+        key="item_id part version",
+    ), table(
+        vectors, "lane_id:big model_id:text document_id:text embedding:vector!", key="lane_id model_id document_id"
+    )
+
+
+search_documents, vectors = _search_tables("search_documents", "vectors")
+chunks, chunk_vectors = _search_tables("chunks", "chunk_vectors")
+
+# A document's versions, and what each consisted of, are facts of the entries that brought them, as turns are: they stay
+# when an entry is rolled back. Which version counts is said by the item of kind ``document``.
+documents: Final = table(
+    "documents",
+    """
+    lane_id:big document_id:text number:int entry_id:text! uri:text! title:text! media_type:text! type:text!
+    characters:int! recorded_at:big!
+    """,
+    index("lane_id uri"),
+    key="lane_id document_id number",
+)
+sections: Final = table(
+    "sections",
+    "lane_id:big document_id:text number:int n:int item_id:text! path:json start:int! end:int!",
+    key="lane_id document_id number n",
+    small=True,
+)
+RESOURCE_TABLES: Final = (documents, sections, chunks, chunk_vectors)
+"""The tables of the second schema."""
+
+
+# Tables by kind: the main schema for most kinds, the second schema for resources.
+
+
+metadata: Final = collection
 
 LIVE: Final = "status <> 'archived' AND ended IS NULL AND quarantine IS NULL"
 """The condition of ordinary reads, with an unusual spelling: with ``status = 'active'``, SQLite would use this index
 for every such statement and scan a lane for its order where another index finds a few rows at once."""
 
-# --- derived ---------------------------------------------------------------------------------------------------
-
 items = table(
     "items",
-    key("id"),
-    big("lane_id", required=True),
-    text("kind", required=True),
-    text("content", required=True),
-    text("entry_id", required=True),
-    big("recorded_at", required=True),
-    big("updated_at", required=True),
-    sa.Column("version", sa.Integer, nullable=False),
-    text("subject", seldom=True),
-    text("key", seldom=True),
-    json_text("value", seldom=True),
-    json_text("metadata", seldom=True),
-    sa.Column("importance", sa.SmallInteger, nullable=False),
-    text("status", required=True),
-    text("ended", seldom=True),
-    text("ended_by", seldom=True),
-    number("confidence"),
-    sa.Column("trust", sa.SmallInteger, nullable=False),
-    text("quarantine", seldom=True),
-    sa.Column("pinned", sa.Boolean, nullable=False),
-    text("stage", seldom=True),
-    text("label", seldom=True),
-    text("source_type"),
-    text("source_ref", seldom=True),
-    text("agent_id", seldom=True),
-    text("session_id"),
-    text("run_id", seldom=True),
-    text("message_id"),
-    text("role"),
-    text("name"),
-    sa.Column("position", sa.Integer),
-    big("occurred_at"),
-    big("valid_from"),
-    big("valid_to", seldom=True),
-    json_text("data", seldom=True),
-    text("external_id", seldom=True),
+    """
+    id:text lane_id:big! kind:text! content:text! entry_id:text! recorded_at:big! updated_at:big! version:int!
+    subject:text~ key:text~ value:json~ metadata:json~ importance:small! status:text! ended:text~ ended_by:text~
+    confidence:double! trust:small! quarantine:text~ pinned:bool! stage:text~ label:text~ source_type:text
+    source_ref:text~ agent_id:text~ session_id:text run_id:text~ message_id:text role:text name:text position:int
+    occurred_at:big valid_from:big valid_to:big~ data:json~ external_id:text~
+    """,
     sa.CheckConstraint("status IN ('active', 'archived')", name="status"),
-    sa.Index(None, "tenant_id", "lane_id", "session_id", "message_id"),
+    index("lane_id session_id message_id"),
     # Most items are messages, and those are looked for by their session.
-    sa.Index("ix_items_kind", "tenant_id", "lane_id", "kind", "recorded_at", sqlite_where=sa.text("kind <> 'message'")),
+    index("lane_id kind recorded_at", name="ix_items_kind", where="kind <> 'message'"),
     # Messages have no subject.
-    sa.Index("ix_items_subject", "tenant_id", "lane_id", "subject", "key", sqlite_where=sa.text("subject IS NOT NULL")),
+    index("lane_id subject key", name="ix_items_subject", where="subject IS NOT NULL"),
     # What a browser shows, in its order (`eligible.NEWEST`); the words of ``LIVE`` must stand in a statement for it.
     sa.Index(
-        "ix_items_newest",
-        "tenant_id",
-        "lane_id",
-        "recorded_at",
-        sa.text("coalesce(position, -1)"),
-        "id",
+        *("ix_items_newest", "tenant_id", "lane_id", "recorded_at", sa.text("coalesce(position, -1)"), "id"),
         sqlite_where=sa.text(LIVE),
     ),
     # Few items are of a run.
-    sa.Index("ix_items_run", "tenant_id", "lane_id", "run_id", sqlite_where=sa.text("run_id IS NOT NULL")),
+    index("lane_id run_id", name="ix_items_run", where="run_id IS NOT NULL"),
     # Few items are pinned, and every composed context asks for them.
-    sa.Index("ix_items_pinned", "tenant_id", "lane_id", "recorded_at", sqlite_where=sa.text("pinned = 1")),
+    index("lane_id recorded_at", name="ix_items_pinned", where="pinned = 1"),
     # Fewer still are in quarantine, and every composed context asks for them too.
-    sa.Index(
-        "ix_items_quarantine", "tenant_id", "lane_id", "recorded_at", sqlite_where=sa.text("quarantine IS NOT NULL")
-    ),
+    index("lane_id recorded_at", name="ix_items_quarantine", where="quarantine IS NOT NULL"),
     # What a search for a label needs to know of an item, so that the rows, which may be long, are not read.
-    sa.Index(
-        "ix_items_label",
-        "tenant_id",
-        "lane_id",
-        "label",
-        "kind",
-        "status",
-        "ended",
-        "quarantine",
-        "id",
-        sqlite_where=sa.text("label IS NOT NULL"),
-    ),
+    index("lane_id label kind status ended quarantine id", name="ix_items_label", where="label IS NOT NULL"),
     # Items that a caller names, and what a listing of names needs to know of them.
-    sa.Index(
-        "ix_items_external",
-        "tenant_id",
-        "lane_id",
-        "external_id",
-        "status",
-        "ended",
-        "quarantine",
-        "updated_at",
-        "id",
-        sqlite_where=sa.text("external_id IS NOT NULL"),
+    index(
+        "lane_id external_id status ended quarantine updated_at id",
+        name="ix_items_external",
+        where="external_id IS NOT NULL",
     ),
+    key="id",
 )
 VISIBLE: Final = (items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None))
 """The conditions of items that ordinary reads show."""
 
 edges = table(
     "edges",
-    key("lane_id", sa.BigInteger),
-    key("type"),
-    key("from_kind"),
-    key("from_id"),
-    key("to_kind"),
-    key("to_id"),
-    text("entry_id", required=True),
-    number("weight"),
-    text("grade"),
-    text("origin", required=True),
-    json_text("data"),
-    sa.Index("ix_edges_out", "tenant_id", "from_id", "lane_id", "type", "weight", "to_id", "grade", "entry_id"),
-    sa.Index("ix_edges_in", "tenant_id", "to_id", "lane_id", "type", "weight", "from_id", "grade", "entry_id"),
+    """
+    lane_id:big type:text from_kind:text from_id:text to_kind:text to_id:text entry_id:text! weight:double!
+    grade:text origin:text! data:json
+    """,
+    # They hold all that a walk over the graph reads of an edge.
+    index("from_id lane_id type weight to_id grade entry_id", name="ix_edges_out"),
+    index("to_id lane_id type weight from_id grade entry_id", name="ix_edges_in"),
+    key="lane_id type from_kind from_id to_kind to_id",
     small=True,
 )
-"""Covering indexes for graph traversal."""
 
 evidence = table(
     "evidence",
-    key("item_id"),
-    key("part"),
-    key("polarity"),
-    key("source_key"),
-    big("lane_id", required=True),
-    text("entry_id", required=True),
-    text("source_entry_id"),
-    text("source_item_id"),
-    text("source_ref"),
-    sa.Column("span_start", sa.Integer),
-    sa.Column("span_end", sa.Integer),
-    text("grade"),
-    text("origin", required=True),
-    number("weight"),
-    big("occurred_at"),
-    big("recorded_at", required=True),
-    sa.Index(None, "tenant_id", "lane_id"),
-    sa.Index(None, "tenant_id", "source_entry_id"),
+    """
+    item_id:text part:text polarity:text source_key:text lane_id:big! entry_id:text! source_entry_id:text
+    source_item_id:text source_ref:text span_start:int span_end:int grade:text origin:text! weight:double!
+    occurred_at:big recorded_at:big!
+    """,
+    index("lane_id"),
+    index("source_entry_id"),
+    key="item_id part polarity source_key",
     small=True,
 )
 
@@ -165,82 +258,50 @@ evidence = table(
 # cheapest way to an item's history, by walking the tenant's.
 deltas = table(
     "deltas",
-    key("id"),
-    big("lane_id", required=True),
-    big("seq", required=True),
-    text("entry_id", required=True),
-    text("item_id", required=True),
-    sa.Column("n", sa.Integer, nullable=False),
-    text("op", required=True),
-    json_text("patch"),
-    text("actor", required=True),
-    text("reason", required=True),
-    big("recorded_at", required=True),
-    sa.Column("version", sa.Integer, nullable=False),
-    json_text("evidence_added"),
-    json_text("evidence_removed"),
-    json_text("edges_added"),
-    json_text("edges_removed"),
-    sa.Index(None, "tenant_id", "item_id", "version"),
-    sa.Index(None, "tenant_id", "lane_id", "entry_id"),
+    """
+    id:text lane_id:big! seq:big! entry_id:text! item_id:text! n:int! op:text! patch:json actor:text! reason:text!
+    recorded_at:big! version:int! evidence_added:json evidence_removed:json edges_added:json edges_removed:json
+    """,
+    index("item_id version"),
+    index("lane_id entry_id"),
+    key="id",
 )
 
 # Most of what entries make is made with nothing more to say: who and when is said once for all of it. ``item_ids`` has
 # the item of delta n at place n, null where a row of ``deltas`` says more.
 creations = table(
     "creations",
-    key("entry_id"),
-    big("lane_id", required=True),
-    big("seq", required=True),
-    text("actor", required=True),
-    big("recorded_at", required=True),
-    json_text("item_ids"),
+    "entry_id:text lane_id:big! seq:big! actor:text! recorded_at:big! item_ids:json",
+    key="entry_id",
     small=True,
 )
 
 entities = table(
     "entities",
-    key("id"),
-    big("lane_id", required=True),
-    text("name", required=True),
-    text("normal", required=True),
-    text("kind", required=True),
-    text("entry_id", required=True),
-    text("canonical_id"),
-    sa.Index(None, "tenant_id", "lane_id", "normal"),
-    sa.Index("ix_entities_canonical", "tenant_id", "canonical_id", sqlite_where=sa.text("canonical_id IS NOT NULL")),
+    "id:text lane_id:big! name:text! normal:text! kind:text! entry_id:text! canonical_id:text",
+    index("lane_id normal"),
+    index("canonical_id", name="ix_entities_canonical", where="canonical_id IS NOT NULL"),
+    key="id",
     small=True,
 )
 
 mentions = table(
     "mentions",
-    key("lane_id", sa.BigInteger),
-    key("entity_id"),
-    key("item_id"),
-    key("start", sa.Integer),
-    sa.Column("end", sa.Integer, nullable=False),
-    text("entry_id", required=True),
+    "lane_id:big entity_id:text item_id:text start:int end:int! entry_id:text!",
+    key="lane_id entity_id item_id start",
     small=True,
 )
 
 sessions = table(
     "sessions",
-    key("lane_id", sa.BigInteger),
-    key("session_id"),
-    big("created_at", required=True),
-    big("updated_at", required=True),
-    sa.Column("turn_count", sa.Integer, nullable=False),
-    sa.Column("message_count", sa.Integer, nullable=False),
-    json_text("metadata"),
+    "lane_id:big session_id:text created_at:big! updated_at:big! turn_count:int! message_count:int! metadata:json",
+    key="lane_id session_id",
 )
 
 turns = table(
     "turns",
-    key("lane_id", sa.BigInteger),
-    key("session_id"),
-    key("number", sa.Integer),
-    text("entry_id", required=True),
-    big("recorded_at", required=True),
+    "lane_id:big session_id:text number:int entry_id:text! recorded_at:big!",
+    key="lane_id session_id number",
     small=True,
 )
 
@@ -248,113 +309,84 @@ turns = table(
 # held the same message already.
 repeated_messages = table(
     "repeated_messages",
-    key("entry_id"),
-    key("n", sa.Integer),
-    big("lane_id", required=True),
-    text("session_id", required=True),
-    text("item_id", required=True),
-    text("role", required=True),
-    text("message_id"),
-    text("name"),
-    big("occurred_at"),
+    """
+    entry_id:text n:int lane_id:big! session_id:text! item_id:text! role:text! message_id:text name:text
+    occurred_at:big
+    """,
+    key="entry_id n",
     small=True,
 )
 
 tool_calls = table(
     "tool_calls",
-    key("entry_id"),
-    key("n", sa.Integer),
-    big("lane_id", required=True),
-    text("session_id", required=True),
-    text("name", required=True),
-    text("call_id"),
-    text("status"),
-    sa.Index(None, "tenant_id", "lane_id", "session_id"),
+    "entry_id:text n:int lane_id:big! session_id:text! name:text! call_id:text status:text",
+    index("lane_id session_id"),
+    key="entry_id n",
     small=True,
 )
 
 refs = table(
     "refs",
-    key("entry_id"),
-    key("n", sa.Integer),
-    big("lane_id", required=True),
-    text("session_id", required=True),
-    text("ref_type", required=True),
-    text("uri", required=True),
-    sa.Index(None, "tenant_id", "lane_id", "session_id"),
+    "entry_id:text n:int lane_id:big! session_id:text! ref_type:text! uri:text!",
+    index("lane_id session_id"),
+    key="entry_id n",
     small=True,
 )
 
 # What models made of sessions, each in the place of the one before.
 summaries = table(
     "summaries",
-    key("lane_id", sa.BigInteger),
-    key("session_id"),
-    text("entry_id", required=True),
-    sa.Column("turn", sa.Integer, nullable=False),
-    sa.Column("position", sa.Integer, nullable=False),
-    big("recorded_at", required=True),
-    json_text("lines"),
+    "lane_id:big session_id:text entry_id:text! turn:int! position:int! recorded_at:big! lines:json",
+    key="lane_id session_id",
 )
 
-# --- index -----------------------------------------------------------------------------------------------------
-
 embedding_models = table(
-    "embedding_models",
-    key("model_id"),
-    sa.Column("dimension", sa.Integer, nullable=False),
-    text("prefix_scheme", required=True),
-    sa.Column("active", sa.Boolean, nullable=False),
-    small=True,
+    "embedding_models", "model_id:text dimension:int! prefix_scheme:text! active:bool!", key="model_id", small=True
 )
 
 # How far an index outside the database has followed each lane; ``stamp`` counts the steps.
 index_marks = table(
-    "index_marks",
-    key("space"),
-    key("lane_id", sa.BigInteger),
-    big("epoch", required=True),
-    big("seq", required=True),
-    big("stamp", required=True),
-    small=True,
+    "index_marks", "space:text lane_id:big epoch:big! seq:big! stamp:big!", key="space lane_id", small=True
 )
 
-# --- ledger ----------------------------------------------------------------------------------------------------
-
-# One row a call; of days that are over one a day, role and model.
+# The ledger. One row a call; of days that are over one a day, role and model.
 model_calls = table(
     "model_calls",
-    key("call_id"),
-    big("at", required=True),
-    text("role", required=True),
-    text("model", required=True),
-    text("status", required=True),
-    big("prompt_tokens", required=True),
-    big("completion_tokens", required=True),
-    number("cost"),
-    big("milliseconds", required=True),
-    big("calls", required=True),
-    sa.Index(None, "tenant_id", "at"),
+    """
+    call_id:text at:big! role:text! model:text! status:text! prompt_tokens:big! completion_tokens:big! cost:double!
+    milliseconds:big! calls:big!
+    """,
+    index("at"),
+    key="call_id",
     small=True,
 )
 
 DERIVED: Final = (
-    items,
-    edges,
-    evidence,
-    deltas,
-    creations,
-    entities,
-    mentions,
-    sessions,
-    turns,
-    repeated_messages,
-    tool_calls,
-    refs,
-    summaries,
-    search_documents,
-    documents,
-    sections,
-    chunks,
+    *(items, edges, evidence, deltas, creations, entities, mentions, sessions, turns, repeated_messages, tool_calls),
+    *(refs, summaries, search_documents, documents, sections, chunks),
 )
 """Tables that a rebuild replays and a verification compares. Each has ``lane_id``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Home:
+    """The tables of some kinds' search documents and vectors; ``store`` is their name in searches."""
+
+    store: Store
+    documents: sa.Table
+    vectors: sa.Table
+
+
+MEMORY: Final = Home("memory", search_documents, vectors)
+RESOURCES: Final = Home("resources", chunks, chunk_vectors)
+HOMES: Final = (MEMORY, RESOURCES)
+
+
+def home_of(kind: str) -> Home:
+    """Return the tables that hold the search documents of a kind."""
+    return RESOURCES if kind == SECTION else MEMORY
+
+
+def home_named(store: Store) -> Home:
+    """Return the tables of a store's name."""
+    return next(home for home in HOMES if home.store == store)

@@ -1,4 +1,7 @@
-"""The file of a client's outbox: writes in order until a server has them, and those that it refused (SQLite)."""
+"""SQLite files that are no store and have no tenants: a client's outbox, and tables of another program, read-only.
+
+The outbox holds writes in order until a server has them, and those that it refused.
+"""
 
 import os
 import sqlite3
@@ -98,7 +101,8 @@ class OutboxFile:
     def take(self, owner: str, *, now: float, until: float) -> OutboxRow | None:
         """Return the first write that waits, if the owner may send it: one sends at a time. Prolongs its turn."""
         with self._transaction() as rows:
-            if not self._is_free(rows, owner, now):
+            other, busy_until = rows.execute("SELECT owner, until FROM sender").fetchone()
+            if other != owner and busy_until > now:
                 return None
             first = rows.execute("SELECT * FROM writes WHERE code IS NULL ORDER BY id LIMIT 1").fetchone()
             rows.execute("UPDATE sender SET owner = ?, until = ?", (owner, until))
@@ -133,11 +137,6 @@ class OutboxFile:
         """Return the writes that the server refused, oldest first."""
         with self._transaction("DEFERRED") as rows:
             return [OutboxRow(*row) for row in rows.execute("SELECT * FROM writes WHERE code IS NOT NULL ORDER BY id")]
-
-    @staticmethod
-    def _is_free(rows: sqlite3.Connection, owner: str, now: float) -> bool:
-        other, until = rows.execute("SELECT owner, until FROM sender").fetchone()
-        return bool(other == owner or until <= now)
 
     @contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[sqlite3.Connection]:

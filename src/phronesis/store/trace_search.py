@@ -19,8 +19,7 @@ import sqlalchemy as sa
 from phronesis.errors import StorageError
 from phronesis.store.database import Database, Unit
 from phronesis.store.erasure_queries import SHINGLE_BYTES, Probes
-from phronesis.store.schema import metadata
-from phronesis.store.side_tables import HOMES, api_keys, blobs, entries, lanes, lookups, payload_parts, tenants
+from phronesis.store.schema import HOMES, api_keys, blobs, entries, lanes, lookups, metadata, payload_parts, tenants
 
 CHUNK_BYTES: Final = 4 << 20
 """Bytes scanned at a time: with their hashes they fit a processor's cache."""
@@ -67,7 +66,9 @@ def scan(database: Database, tenant: str, probes: Probes) -> Scan:
     """Search for probes in all parts of the database that this process can read."""
     result = Scan()
     with database.transaction(tenant, "read") as unit:
-        everyone = [tenant] if database.path is None else _tenants(unit)  # one file holds the words of all tenants
+        query = sa.select(tenants.c.tenant_id).order_by(tenants.c.tenant_id)
+        # One file holds the words of all tenants.
+        everyone = [tenant] if database.path is None else list(unit.run(query).scalars())
     known: set[bytes] = set()
     for each in everyone:
         with database.transaction(each, "read") as unit:
@@ -86,7 +87,8 @@ def _scan_files(database: Database, tenants: Sequence[str], probes: Probes, resu
     if database.path is None:
         return
     for attempt in range(2):
-        found = {path.name: set(_pieces_in(path, probes)) for path in _files(database.path)}
+        files = [file for file in (Path(database.path + suffix) for suffix in SUFFIXES) if file.is_file()]
+        found = {path.name: set(_pieces_in(path, probes)) for path in files}
         result.files = len(found)
         chance = _accidental_probes(database, tenants, probes.only(set().union(*found.values())))
         traces = [name for name, pieces in found.items() if pieces - chance]
@@ -100,10 +102,6 @@ def _scan_files(database: Database, tenants: Sequence[str], probes: Probes, resu
         for name in traces:
             result.note(f"file {name}")
         return
-
-
-def _files(path: str) -> list[Path]:
-    return [file for file in (Path(path + suffix) for suffix in SUFFIXES) if file.is_file()]
 
 
 def _accidental_probes(database: Database, tenants: Sequence[str], probes: Probes) -> set[bytes]:
@@ -189,7 +187,8 @@ def _rows(unit: Unit) -> Iterator[list[Located]]:
         if table in _WORDLESS:
             continue
         keys = [column for column in table.primary_key.columns if column.name != "tenant_id"]
-        told = [column for column in table.columns if _may_hold_text(column)]
+        texts = (column for column in table.columns if isinstance(column.type, sa.Text | sa.JSON | sa.LargeBinary))
+        told = [column for column in texts if column.name != "tenant_id"]
         query = sa.select(
             *(column.label(f"key_{n}") for n, column in enumerate(keys)),
             *(_readable(column).label(f"value_{n}") for n, column in enumerate(told)),
@@ -208,10 +207,6 @@ def _safe_key(key: Any) -> str:
     return str(key) if isinstance(key, int) or _OWN_ID.fullmatch(str(key)) else "…"
 
 
-def _may_hold_text(column: sa.Column[Any]) -> bool:
-    return column.name != "tenant_id" and isinstance(column.type, sa.Text | sa.JSON | sa.LargeBinary)
-
-
 def _readable(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
     return sa.cast(column, sa.Text) if isinstance(column.type, sa.JSON) else column
 
@@ -222,7 +217,3 @@ def _bytes(value: Any) -> bytes:
 
 def _stream(unit: Unit, query: sa.Select[Any]) -> Iterator[Any]:
     yield from unit.run(query.execution_options(yield_per=_FETCHED))
-
-
-def _tenants(unit: Unit) -> list[str]:
-    return list(unit.run(sa.select(tenants.c.tenant_id).order_by(tenants.c.tenant_id)).scalars())

@@ -22,11 +22,6 @@ class Task:
         self.ran.release()
 
 
-@pytest.fixture
-def task() -> Task:
-    return Task()
-
-
 def test_a_task_that_raises_is_run_again(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
     ran = threading.Semaphore(0)

@@ -89,13 +89,9 @@ def judging(folder: Path, *rows: dict[str, Any], target: str | None = None) -> I
 @pytest.mark.parametrize(
     ("act", "known", "held"),
     [
-        ("ADD", True, ["lyon", "paris"]),
-        ("SUPERSEDE", True, ["lyon"]),
-        ("RETRACT", True, []),
-        ("NONE", True, ["paris"]),
-        ("UPDATE", True, ["lyon"]),
-        ("NONE", False, ["lyon"]),
-        ("GUESS", True, ["lyon"]),
+        *(("ADD", True, ["lyon", "paris"]), ("SUPERSEDE", True, ["lyon"]), ("RETRACT", True, [])),
+        *(("NONE", True, ["paris"]), ("UPDATE", True, ["lyon"])),
+        *(("NONE", False, ["lyon"]), ("GUESS", True, ["lyon"])),
     ],
 )
 def test_a_models_judgement_is_taken_where_it_fits(tmp_path: Path, act: str, known: bool, held: list[str]) -> None:

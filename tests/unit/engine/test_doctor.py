@@ -20,7 +20,7 @@ from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import EntryFailed, MissingExtra, PhronesisError, SchemaMissing, SchemaTooNew, StorageError
 from phronesis.memory import Memory
 from phronesis.models.embedder import HashingEmbedder
-from phronesis.store import database, schema, side_tables
+from phronesis.store import database, schema
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import stage_lane
 
@@ -87,7 +87,7 @@ def _half_imported(memory: Memory) -> None:
     more = {"recorded_at": 1, "paths": [], "commitments": b"", "hash": ""}
     with memory.admin.components.database.transaction(memory.admin.tenant, "append") as unit:
         stage_lane(unit, 7, "user", head_hash="0" * 64)
-        unit.run(sa.insert(side_tables.entries), [{"tenant_id": unit.tenant, **row, **more}])
+        unit.run(sa.insert(schema.entries), [{"tenant_id": unit.tenant, **row, **more}])
 
 
 def _pending(memory: Memory) -> None:
@@ -99,8 +99,8 @@ def _failed(memory: Memory) -> None:
         write(memory, "broken", {})
 
 
-ALTERED = sa.update(side_tables.entries).values(actor="mallory")
-AHEAD = sa.update(side_tables.lanes).values(last_recorded_at=side_tables.lanes.c.last_recorded_at + 3_600_000_000)
+ALTERED = sa.update(schema.entries).values(actor="mallory")
+AHEAD = sa.update(schema.lanes).values(last_recorded_at=schema.lanes.c.last_recorded_at + 3_600_000_000)
 OTHER_MODEL, OTHER_DIMENSION = (
     sa.update(schema.embedding_models).values(given) for given in ({"model_id": "novel-1"}, {"dimension": 3})
 )

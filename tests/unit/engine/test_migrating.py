@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,57 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fake_models import ScriptedModel, asker
+from labelled_texts import LABELLED_TEXTS
 from phronesis import Memory
 from phronesis.errors import ModelUnavailable
 from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS
 from phronesis.reasoning.laws.claim_status import parse, text_of
 from phronesis.reasoning.migration import Rewriter, handlers
-from phronesis.reasoning.migration_rewriting import MAX_SHOWN, OldMemory, rewrite_by_rules
+from phronesis.reasoning.migration_rewriting import MAX_SHOWN, OldMemory, Rewriting, rewrite_by_rules
 from phronesis.reasoning.migration_sources import runs_named
-from unit.engine.migrating_table import ROWS, faults, memory_of
+
+ROWS: list[dict[str, Any]] = [
+    json.loads(line) for line in (LABELLED_TEXTS / "free_text_memories.jsonl").read_text("utf-8").splitlines()
+]
+
+
+def memory_of(row: dict[str, Any]) -> OldMemory:
+    return OldMemory(text=row["content"], origin=row["id"], title=row.get("title", ""), run_ids=row.get("run_ids", ()))
+
+
+def faults(row: dict[str, Any], made: Rewriting) -> Iterator[str]:
+    expect = row["expect"]
+    if "refused" in expect:
+        if [one.rule for one in made.violations] != [expect["refused"]] or made.blocks:
+            yield f"refused by {[one.rule for one in made.violations]}"
+        return
+    if made.violations:
+        yield f"refused: {made.violations}"
+    claims = [claim for block in made.blocks for claim in block.claims]
+    words = "\n".join(
+        text for claim in claims for text in (claim.inference, claim.constraint, *claim.conditions, *claim.limitations)
+    )
+    found = {
+        "blocks": len(made.blocks),
+        "claims": len(claims),
+        "facts": sum(claim.status == "fact" for claim in claims),
+        "taken_out": dict(Counter(one.why for one in made.taken_out)),
+    }
+    yield from (f"{name}: {value}, not {expect[name]}" for name, value in found.items() if value != expect[name])
+    yield from (f"lost: {text}" for text in expect["must"] if text not in words)
+    yield from (f"kept: {text}" for text in expect["must_not"] if text in words)
+    for name in ("conditions", "limitations"):
+        had = {text for claim in claims for text in getattr(claim, name)}
+        yield from (f"{name}: no {text!r} in {had}" for text in expect[name] if text not in had)
+    constraints = [claim.constraint for claim in claims if claim.constraint]
+    for avoided in expect["avoid"]:
+        if not any(one.startswith("avoid[") and avoided in one for one in constraints):
+            yield f"no avoid[{avoided}] in {constraints}"
+    if len(constraints) != len(expect["avoid"]):
+        yield f"{len(constraints)} constraints: {constraints}"
+    if "topic" in expect and made.blocks[0].topic != expect["topic"]:
+        yield f"topic {made.blocks[0].topic!r}"
 
 
 @pytest.mark.slow
@@ -35,38 +78,28 @@ def test_labelled_memories_become_what_they_should(lang: str) -> None:
 
 PIECES = st.sampled_from(
     [
-        "Copper leaches in acid.",
-        "Avoid strong acid.",
-        "[C12]",
-        "Next: try pyridine.",
-        "Title: Cu and Ti",
-        "- zinc helps",
-        "Always use nitrogen.",
-        "Conditions: pH 7; 25 °C",
-        "Limitations: two runs",
-        "Run r-17 gave 0.61.",
-        "Why?",
-        "锌提高选择性。",
-        "避免强酸，否则铜会浸出。",
-        "下一步：测试吡啶。",
-        "适用条件：咪唑",
-        "务必使用氮气。",
-        "运行 r5 中甲酸占比为 0.41。",
-        "## Heading",
-        "\n",
-        " ",
-        "3:1",
-        "When hot, it melts.",
-        "如果加热，它会熔化。",
-        "prefer[Cu]",
-        "avoid[",
-        "]",
-        '"',
-        "“",
-        "「",
-        "\u200b",
-        "\x00",
-        "\ud800",
+        *("Copper leaches in acid.", "Avoid strong acid.", "[C12]", "Next: try pyridine.", "Title: Cu and Ti"),
+        *("- zinc helps", "Always use nitrogen.", "Conditions: pH 7; 25 °C", "Limitations: two runs"),
+        *(
+            "Run r-17 gave 0.61.",
+            "Why?",
+            "锌提高选择性。",
+            "避免强酸，否则铜会浸出。",
+            "下一步：测试吡啶。",
+            "适用条件：咪唑",
+            "务必使用氮气。",
+        ),
+        *(
+            "运行 r5 中甲酸占比为 0.41。",
+            "## Heading",
+            "\n",
+            " ",
+            "3:1",
+            "When hot, it melts.",
+            "如果加热，它会熔化。",
+            "prefer[Cu]",
+        ),
+        *("avoid[", "]", '"', "“", "「", "\u200b", "\x00", "\ud800"),
     ]
 )
 TEXTS = st.one_of(st.lists(PIECES, max_size=30).map(" ".join), st.lists(PIECES, max_size=30).map("\n".join), st.text())

@@ -1,22 +1,18 @@
-"""Search documents: every character of an item is in one, and they move only when words do."""
+"""Search documents: every character of an item is in one, they move only when words do, and what is read off them."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import assert_linear, repeated
 from phronesis.core.changes import ResolvedChanges
 from phronesis.core.items import Item
-from phronesis.index.projections import (
-    CHUNK_CHARACTERS,
-    CHUNK_OVERLAP,
-    WHOLE,
-    Part,
-    Projector,
-    in_words,
-    whole,
-)
+from phronesis.index.projections import CHUNK_CHARACTERS, CHUNK_OVERLAP, WHOLE, Part, Projector, in_words, whole
+from phronesis.index.tokens import marks_of
+from phronesis.recall.scoring.lane_arrays import ASKS, NAMES_TIME, SAID, SHARES_PHOTO, Marks
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 
@@ -59,3 +55,26 @@ def test_long_words_are_searched_in_pieces_and_none_have_no_document() -> None:
     assert in_words("") == []
     parts = in_words("x" * (CHUNK_CHARACTERS + 1))
     assert [part.part for part in parts] == ["prose:0", f"prose:{CHUNK_CHARACTERS - CHUNK_OVERLAP}"]
+
+
+def marks(content: str, **more: Any) -> Marks:
+    return marks_of(item(content, kind="message", **more), content)
+
+
+def test_what_a_text_does() -> None:
+    cases: list[tuple[str, int]] = [
+        ("Where is it?", ASKS),
+        ("在哪儿？", ASKS),
+        ("Look! [shares a photo: a cat]", SHARES_PHOTO),
+        ("![plot](a.png)", SHARES_PHOTO),
+        ("【图片】看", SHARES_PHOTO),
+        ("I went yesterday", NAMES_TIME),
+        ("我昨天去的", NAMES_TIME),
+    ]
+    for text, flag in cases:
+        assert marks(text).flags == SAID | flag
+
+
+@pytest.mark.parametrize("piece", ["[", "![", " ?"])
+def test_the_time_goes_with_the_length(piece: str) -> None:
+    assert_linear(marks, repeated(piece), 50_000)

@@ -13,7 +13,7 @@ from phronesis.memory import Memory
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store import schema
 from phronesis.store.lanes import active_model
-from phronesis.store.side_tables import MEMORY
+from phronesis.store.schema import MEMORY
 
 
 class Folded(HashingEmbedder):

@@ -1,29 +1,8 @@
 """After a write the lanes that were written to are looked at for missing vectors, and now and then all of them."""
 
 import threading
-from collections.abc import Sequence
-from typing import Any
-
-import pytest
 
 from phronesis.index.vectorizer import LOOK_AROUND_SECONDS, WrittenLanes
-from phronesis.models.embedder import HashingEmbedder
-
-
-class Failing(HashingEmbedder):
-    """The hashing encoder, which may be out of order."""
-
-    broken = False
-
-    def embed_documents(self, texts: Sequence[str]) -> Any:
-        if self.broken:
-            raise ConnectionError
-        return super().embed_documents(texts)
-
-
-@pytest.fixture
-def encoder() -> Failing:
-    return Failing()
 
 
 def test_all_lanes_are_looked_at_first_and_now_and_then() -> None:

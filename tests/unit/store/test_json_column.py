@@ -22,17 +22,12 @@ def same(one: Any, other: Any) -> bool:
 def test_what_json_writes_is_read_as_it_was(value: Any) -> None:
     for text in (json.dumps(value), json.dumps(value, indent=1), json.dumps(value, ensure_ascii=False)):
         assert same(loads(text), json.loads(text))
+    assert same(loads(json.dumps(value).encode()), value)
 
 
 @given(VALUES.filter(lambda value: not any(word in json.dumps(value) for word in ("NaN", "Infinity"))))
 def test_what_is_stored_is_read_as_it_was(value: Any) -> None:
     assert same(loads(dumps(value)), json.loads(dumps(value)))
-
-
-@given(VALUES)
-def test_text_and_its_bytes_are_read_alike(value: Any) -> None:
-    text = json.dumps(value)
-    assert same(loads(text.encode()), loads(text))
 
 
 def test_what_other_readers_read_otherwise() -> None:

@@ -63,7 +63,10 @@ def _raise_to_head(database: Database, version: str | None) -> None:
     if database.dialect == "postgresql":
         if version is not None:
             raise SchemaMissing(f"the database is at schema {version}, this Phronesis needs {HEAD}; {REMEDY}")
-        if not _may_create(database):
+        with _connect(database) as connection:
+            query = "SELECT has_database_privilege(current_database(), 'CREATE')"
+            may_create = connection.exec_driver_sql(query).scalar()
+        if not may_create:
             raise SchemaMissing(f"the database has no schema yet, and this role may not make it; {REMEDY}")
     upgrade(database)
 
@@ -179,12 +182,6 @@ def _prepare_postgres(connection: sa.Connection) -> None:
         raise
     connection.exec_driver_sql("CREATE SCHEMA IF NOT EXISTS phronesis")
     connection.exec_driver_sql(f"SET LOCAL search_path = {SEARCH_PATH}")
-
-
-def _may_create(database: Database) -> bool:
-    with _connect(database) as connection:
-        query = "SELECT has_database_privilege(current_database(), 'CREATE')"
-        return bool(connection.exec_driver_sql(query).scalar())
 
 
 def _refuse_newer(version: Any) -> None:

@@ -1,61 +1,40 @@
 """What migrations do: make tables and indexes, and on PostgreSQL roles, privileges and row-level security by tenant."""
 
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects import postgresql
 
 from phronesis.errors import StorageError
 from phronesis.store.database import APPLICATION_ROLE, TENANT_SETTING
-from phronesis.store.dialects import HalfVector, Json
+from phronesis.store.dialects import declared
 
 MEMORY: Final = "phronesis"
 RESOURCES: Final = "phronesis_resources"
 _OF_RESOURCES: Final = ("documents", "sections", "chunks", "chunk_vectors")
 
-_TEXT: Final = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
-_KINDS: Final[dict[str, Any]] = {
-    "text": _TEXT,
-    "big": sa.BigInteger(),
-    "int": sa.Integer(),
-    "small": sa.SmallInteger(),
-    "double": sa.Double(),
-    "bool": sa.Boolean(),
-    "json": Json(),
-    "bytes": sa.LargeBinary(),
-    "vector": HalfVector(),
-}
-
 
 def make_table(
     name: str, columns: str, *, key: str = "", rowid: bool = False, check: str = "", unique: str = ""
 ) -> None:
-    """Make a table of ``name:kind`` columns, ``!`` for not null; ``key`` is the primary key after the tenant.
+    """Make a table of `declared` columns; ``key`` is the primary key after the tenant.
 
     On PostgreSQL it lies in the schema of memory, and one of the resources' in theirs.
     """
     keys = ["tenant_id", *key.split()]
-    made = [sa.Column("tenant_id", _TEXT, nullable=False), *_columns(columns)]
     constraints: list[sa.Constraint] = [sa.PrimaryKeyConstraint(*keys, name=f"pk_{name}")]
     if check:
         constraints.append(sa.CheckConstraint(check, name=f"ck_{name}_{check.split(maxsplit=1)[0]}"))
     if unique:
         names = ["tenant_id", *unique.split()]
         constraints.append(sa.UniqueConstraint(*names, name=f"uq_{name}_{'_'.join(names)}"))
-    op.create_table(name, *made, *constraints, schema=schema_of(name), sqlite_with_rowid=rowid)
+    op.create_table(name, *declared(columns, key), *constraints, schema=schema_of(name), sqlite_with_rowid=rowid)
 
 
 def add_columns(table: str, columns: str) -> None:
     """Add columns as of `make_table`."""
-    for column in _columns(columns):
+    for column in [*declared(columns)][1:]:  # without the tenant's
         op.add_column(table, column, schema=schema_of(table))
-
-
-def _columns(named: str) -> Iterator[sa.Column[Any]]:
-    for title, kind in (one.split(":") for one in named.split()):
-        yield sa.Column(title, _KINDS[kind.rstrip("!")], nullable=not kind.endswith("!"), autoincrement=False)
 
 
 def schema_of(table: str) -> str | None:
