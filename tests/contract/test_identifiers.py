@@ -6,7 +6,7 @@ import pytest
 
 from phronesis import Memory
 from phronesis.index.tokens import pack_terms, tokenize
-from phronesis.recall.scoring.lane_arrays import WHOLE_TERMS
+from phronesis.recall.scoring.text_properties import WHOLE_TERMS
 from phronesis.store.schema import search_documents
 
 TEXTS = (

@@ -15,7 +15,7 @@ from phronesis.core.items import Item
 from phronesis.core.lexical_index import ScopeIndex
 from phronesis.core.results import Evidence
 from phronesis.recall.scoring import lane_arrays, weights
-from phronesis.recall.scoring.lane_arrays import MAX_DATES, Marks, make_layout, read_marks
+from phronesis.recall.scoring.lane_arrays import make_layout, read_marks
 from phronesis.recall.scoring.ranking import FEATURES, at_the_time, coarse_scores, rank, supported_places
 from phronesis.recall.scoring.signals import (
     DayRange,
@@ -28,6 +28,7 @@ from phronesis.recall.scoring.signals import (
     read_signals,
     voice_of,
 )
+from phronesis.recall.scoring.text_properties import MAX_DATES, Marks
 from phronesis.recall.scoring.weights import (
     A12,
     B12,

@@ -15,7 +15,7 @@ from phronesis.core.ids import document_id
 from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
 from phronesis.index.tokens import lifted_by, marks_of, pack_terms, search_terms, tokenize
-from phronesis.recall.scoring.lane_arrays import WHOLE_TERMS, Marks
+from phronesis.recall.scoring.text_properties import WHOLE_TERMS, Marks
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_items
 from phronesis.store.dialects import Vector

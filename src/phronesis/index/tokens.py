@@ -33,7 +33,7 @@ from Stemmer import Stemmer
 from phronesis.core.calendar import read_times
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.recall.scoring.lane_arrays import (
+from phronesis.recall.scoring.text_properties import (
     ASKS,
     FROM_ASSISTANT,
     FROM_TOOL,

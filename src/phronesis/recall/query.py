@@ -27,8 +27,9 @@ from phronesis.models.embedders import Embedders
 from phronesis.recall.as_of import items_of
 from phronesis.recall.entities import is_about, told_names
 from phronesis.recall.scope_index import LaneIndex, LaneLayout, subject_code
-from phronesis.recall.scoring.lane_arrays import FROM_ASSISTANT, FROM_USER, SAID, Floats, Mask
+from phronesis.recall.scoring.lane_arrays import Floats, Mask
 from phronesis.recall.scoring.signals import DayRange, Question, Voice, Wording, asks_when
+from phronesis.recall.scoring.text_properties import FROM_ASSISTANT, FROM_USER, SAID
 from phronesis.recall.word_lists import KeyAsked
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions

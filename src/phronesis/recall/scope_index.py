@@ -15,18 +15,9 @@ from phronesis.core.relations import normal_name
 from phronesis.core.vectors import VectorScope
 from phronesis.index.projections import WHOLE, Part, chunk_start, is_compared, part_name, terms_of
 from phronesis.index.tokens import ROLE_FLAGS
-from phronesis.recall.scoring.lane_arrays import (
-    ALONE,
-    NO_DAY,
-    SAID,
-    WHOLE_TERMS,
-    Layout,
-    Mask,
-    Rows,
-    make_layout,
-    read_marks,
-)
+from phronesis.recall.scoring.lane_arrays import ALONE, Layout, Mask, Rows, make_layout, read_marks
 from phronesis.recall.scoring.signals import Properties
+from phronesis.recall.scoring.text_properties import NO_DAY, SAID, WHOLE_TERMS
 from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
 from phronesis.store.documents import IndexedDocument, changed_documents, document_texts, read_vectors, stack_embeddings

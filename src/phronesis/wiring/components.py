@@ -7,7 +7,6 @@ from phronesis.config import Policy, effective_policy, read_key
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.engine.plugin import EngineSet, OpenPart, Platform
 from phronesis.memory.runtime import Components
-from phronesis.models.embedders import Embedders, load_embedders
 
 if TYPE_CHECKING:
     from phronesis.compose import assembly, core_memory, evidence_selection, session_history
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         writer,
     )
     from phronesis.log import recorder
+    from phronesis.models import embedders as encoders
     from phronesis.models.embedder import Embedder
     from phronesis.models.rerankers import Judge
     from phronesis.models.token_counter import TokenCounter
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from phronesis.recall.query import Search
     from phronesis.resources import policy_section as resource_policy
 else:
+    encoders = lazy_module("phronesis.models.embedders")
     assembly = lazy_module("phronesis.compose.assembly")
     conversation_policy = lazy_module("phronesis.conversation.policy_section")
     core_memory = lazy_module("phronesis.compose.core_memory")
@@ -59,13 +60,13 @@ else:
     writer = lazy_module("phronesis.engine.writer")
 
 
-def make_embedders(given: "Embedder | Embedders | None", platform: Platform) -> Embedders:
+def make_embedders(given: "Embedder | encoders.Embedders | None", platform: Platform) -> "encoders.Embedders":
     """Return the encoders: those given, else that of the role, else those that the policy names."""
-    if isinstance(given, Embedders):
+    if isinstance(given, encoders.Embedders):
         return given
     if given is None and platform.policy.gateways:
         given = platform.models.embedder()
-    return load_embedders(platform.policy.embedder) if given is None else Embedders(given)
+    return encoders.load_embedders(platform.policy.embedder) if given is None else encoders.Embedders(given)
 
 
 def make_search(platform: Platform, mirror: "Mirror | None") -> "Search":

@@ -16,21 +16,11 @@ from phronesis.core import lexical_index
 from phronesis.core.lexical_index import K1, B, ScopeIndex, unpack_terms
 from phronesis.errors import InputError
 from phronesis.recall.scoring import lexical_scores
-from phronesis.recall.scoring.lane_arrays import (
-    ASKS,
-    BONUSES,
-    IMPORTANCE,
-    NAMES_TIME,
-    RECENCY,
-    SAID,
-    SHARES_PHOTO,
-    TRAIT_BOOSTS,
-    best_of,
-    bonus_shares,
-)
+from phronesis.recall.scoring.lane_arrays import BONUSES, IMPORTANCE, RECENCY, best_of, bonus_shares
 from phronesis.recall.scoring.lexical_scores import frequencies, pair_scores, text_scores, window_scores
 from phronesis.recall.scoring.ranking import rank
 from phronesis.recall.scoring.signals import LaneInput, Properties, Question, Signals, read_signals
+from phronesis.recall.scoring.text_properties import ASKS, NAMES_TIME, SAID, SHARES_PHOTO, TRAIT_BOOSTS
 from phronesis.recall.scoring.weights import A12
 from unit.core.lanes import Floats, floats, laid_out
 

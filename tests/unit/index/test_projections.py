@@ -12,7 +12,7 @@ from phronesis.core.changes import ResolvedChanges
 from phronesis.core.items import Item
 from phronesis.index.projections import CHUNK_CHARACTERS, CHUNK_OVERLAP, WHOLE, Part, Projector, in_words, whole
 from phronesis.index.tokens import marks_of
-from phronesis.recall.scoring.lane_arrays import ASKS, NAMES_TIME, SAID, SHARES_PHOTO, Marks
+from phronesis.recall.scoring.text_properties import ASKS, NAMES_TIME, SAID, SHARES_PHOTO, Marks
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 

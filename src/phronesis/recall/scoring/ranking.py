@@ -12,14 +12,9 @@ from typing import Final
 import numpy as np
 
 from phronesis.recall.scoring.lane_arrays import (
-    ASKS,
     BONUSES,
     BOOSTS,
     IMPORTANCES,
-    NAMES_TIME,
-    NO_IMPORTANCE,
-    SAID,
-    SHARES_PHOTO,
     Floats,
     Mask,
     Rows,
@@ -28,6 +23,7 @@ from phronesis.recall.scoring.lane_arrays import (
     recency,
 )
 from phronesis.recall.scoring.signals import Question, Signals, date_fit
+from phronesis.recall.scoring.text_properties import ASKS, NAMES_TIME, NO_IMPORTANCE, SAID, SHARES_PHOTO
 from phronesis.recall.scoring.weights import COARSE_DENSE, Formula
 
 Feature = Callable[[Signals, Rows], Floats]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phronesis.core.lexical_index import ScopeIndex, idf_of
-from phronesis.recall.scoring.lane_arrays import NO_DAY, Floats, Layout, Mask, Rows, Spread, spread_of
+from phronesis.recall.scoring.lane_arrays import Floats, Layout, Mask, Rows, Spread, spread_of
 from phronesis.recall.scoring.lexical_scores import (
     MAX_TERMS,
     coverage,
@@ -21,6 +21,7 @@ from phronesis.recall.scoring.lexical_scores import (
     text_scores,
     window_scores,
 )
+from phronesis.recall.scoring.text_properties import NO_DAY
 
 # Fit of a day to the time that a question names, from 0 to 1.
 
