@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final
 
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.relations import find_mentions
+from phronesis.core.name_detection import find_mentions
 from phronesis.core.retrieval_plan import Intent
 from phronesis.core.text import UNSPACED
 from phronesis.recall.word_lists import UnitText, Words, load_lists, parse_words

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from phronesis.core.calendar import find_times
 from phronesis.core.ids import Scope
-from phronesis.core.relations import find_mentions, normal_name
+from phronesis.core.name_detection import find_mentions
+from phronesis.core.relations import normal_name
 from phronesis.core.retrieval_plan import MAX_QUERIES, SubPlan, SubQuery, TimeWindow
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.intent import MAX_READ, Message, MessageIntent, SentenceIntent, excerpt, identifiers, judge

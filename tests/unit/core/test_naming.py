@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
 from phronesis.core.entries import Entry, Outcome
+from phronesis.core.name_detection import MAX_MENTIONS, MAX_SCANNED, MAX_SURFACE, find_mentions
 from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal, echo_predicate, refusals_in
-from phronesis.core.relations import MAX_MENTIONS, MAX_SCANNED, MAX_SURFACE, find_mentions
 from phronesis.core.values import plain_relative
 
 

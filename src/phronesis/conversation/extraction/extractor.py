@@ -24,8 +24,8 @@ from phronesis.core.data_delimiters import OwnText, own_text
 from phronesis.core.entries import Entry, Outcome, TurnPayload, is_erased, payload_of
 from phronesis.core.items import PROSPECTIVE
 from phronesis.core.lazy_loading import load_once
+from phronesis.core.name_detection import RULES_VERSION, find_mentions
 from phronesis.core.proposals import GATED, PROPOSALS, USER, Basis, Proposal, Refusal
-from phronesis.core.relations import RULES_VERSION, find_mentions
 from phronesis.core.statements import OCCASIONS, OPPOSITE, with_effect_time
 from phronesis.core.values import plain_relative
 from phronesis.engine.handler import PrepareContext

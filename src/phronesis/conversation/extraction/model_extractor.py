@@ -40,8 +40,8 @@ from phronesis.conversation.extraction.proposed import (
 from phronesis.core.data_delimiters import OwnText, own_text
 from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
 from phronesis.core.ids import item_id
+from phronesis.core.name_detection import MAX_MENTIONS, RULES_VERSION
 from phronesis.core.proposals import Proposal, Refusal
-from phronesis.core.relations import MAX_MENTIONS, RULES_VERSION
 from phronesis.core.text import UNSPACED
 from phronesis.engine.handler import PrepareContext, answer_outcomes, degraded_outcome
 from phronesis.log.payloads import fit, texts_of

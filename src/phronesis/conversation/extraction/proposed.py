@@ -14,8 +14,8 @@ from phronesis.conversation.extraction.extraction_rules import with_tie
 from phronesis.conversation.extraction.gate import INFERRED_AT_MOST, MAX_EXCERPT, Gate, GateInput
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value
 from phronesis.core.items import PROSPECTIVE, Item
+from phronesis.core.name_detection import MAX_SURFACE
 from phronesis.core.proposals import USER, Basis, Proposal, Refusal, Relation
-from phronesis.core.relations import MAX_SURFACE
 from phronesis.core.statements import OCCASIONS, proposed_item_id, with_effect_time
 from phronesis.core.timestamps import isoformat
 from phronesis.core.values import plain_relative
