@@ -76,8 +76,8 @@ RECORDS = re.compile(r"engine|policy_section|laws(\..*)?|catalysis(\.plugin)?")
 @pytest.mark.parametrize(
     ("calls", "rooms", "packages"),
     [
-        ([("due",), ("list",)], (), ("numpy", "yaml")),
-        ([("search", "Where do I live?")], (), ("alembic",)),
+        ([("due",), ("list",)], (), ("numpy", "yaml", "phronesis.models.transport")),
+        ([("search", "Where do I live?")], (), ("alembic", "phronesis.models.transport")),
         ([("add", "I live in Lyon.", "--kind", "fact")], ("conversation",), ("alembic",)),
     ],
 )

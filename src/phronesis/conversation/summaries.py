@@ -218,7 +218,8 @@ def _messages(entry: Entry) -> list[_Text]:
     for n, message in enumerate(payload_of(entry, TurnPayload).get("messages", ())):
         words = "" if is_erased(message) else fit(message_text(message)).strip()
         if words:
-            role = next((one for one in ("user", "assistant", "tool") if one == message.get("role")), "other")
+            role = message.get("role")
+            role = role if role in ("user", "assistant", "tool") else "other"
             out.append(_Text(words[:MAX_MESSAGE], role, (item_id(entry.id, "message", str(n)),)))
     return out
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from phronesis.core.changes import Changes, Fold, as_of
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import Item
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.relations import EvidenceRow
 from phronesis.errors import HandlerMissing, ModelError, PhronesisError
 from phronesis.log.payloads import fit, load_entries
-from phronesis.models.decision import ROLE, VERSION, Decider, Decision, Question
-from phronesis.models.structured_client import Answer
 from phronesis.store.database import Database, Unit
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane
@@ -24,6 +23,10 @@ from phronesis.store.log import read_outcomes, seqs_of_entries
 
 if TYPE_CHECKING:
     from phronesis.engine.plugin import Platform
+    from phronesis.models import decision
+    from phronesis.models.structured_client import Answer
+else:
+    decision = lazy_module("phronesis.models.decision")
 
 FAILED_ROLE: Final = "failed"
 """The role of the outcome of an entry that could not be interpreted. A replay skips such entries, as the live lane did.
@@ -238,7 +241,7 @@ ANSWERS: Final = "answer"
 
 def answer_outcomes(
     role: str,
-    answer: Answer[Any],
+    answer: "Answer[Any]",
     *,
     model: str,
     by: str | None = None,
@@ -293,7 +296,7 @@ class Decisions:
     A model that gives nothing is not asked again for this entry: an outcome ``degraded`` says so, and ``by`` stands in.
     """
 
-    decider: Decider
+    decider: "decision.Decider"
     tenant: str
     by: str
     outcomes: list[Outcome] = field(default_factory=list)
@@ -304,22 +307,22 @@ class Decisions:
         degraded = any(one.role == DEGRADED_ROLE for one in self.outcomes)
         return not degraded and len(self.outcomes) < MAX_ASKED
 
-    def ask(self, question: Question, **about: str) -> Decision | None:
+    def ask(self, question: "decision.Question", **about: str) -> "decision.Decision | None":
         """Return the decision; None if there is none. ``about`` is recorded with it."""
         if not self.can_ask:
             return None
         try:
-            decision = self.decider.decide(self.tenant, question)
+            made = self.decider.decide(self.tenant, question)
         except ModelError as error:
-            self.outcomes.append(degraded_outcome(ROLE, error.code, model=self.decider.name, by=self.by))
+            self.outcomes.append(degraded_outcome(decision.ROLE, error.code, model=self.decider.name, by=self.by))
             return None
-        likely = None if decision.probability is None else round(decision.probability, 4)
-        told = {"question": question.kind, "option": decision.option, "probability": likely, **about}
-        made_by = f"{self.decider.name} {VERSION}"
+        likely = None if made.probability is None else round(made.probability, 4)
+        told = {"question": question.kind, "option": made.option, "probability": likely, **about}
+        made_by = f"{self.decider.name} {decision.VERSION}"
         self.outcomes.append(Outcome(role=DECISION_ROLE, made_by=made_by, body=told, n=len(self.outcomes)))
-        return decision
+        return made
 
 
-def decider_of(platform: "Platform") -> Decider | None:
+def decider_of(platform: "Platform") -> "decision.Decider | None":
     """Return the model of the role ``decide``; a policy without gateways has none."""
     return platform.models.decider() if platform.policy.gateways else None

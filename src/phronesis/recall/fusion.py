@@ -268,7 +268,9 @@ def _find_echoed(one: Candidate, text: Text, kept: Sequence[_SelectedResult]) ->
 
 def _citability(one: Candidate) -> int:
     """Return a rank of citability: a document with an address, any document, a message."""
-    return _is_resource(one.evidence) * (1 if _uri_of(one.evidence) is None else 2)
+    if not _is_resource(one.evidence):
+        return 0
+    return 1 if _uri_of(one.evidence) is None else 2
 
 
 # The places of the list: limits per document and site, and the ratio of memory to resources.
@@ -347,10 +349,10 @@ def fill_places(ranked: Sequence[Candidate], rules: FusionRules, limit: int) -> 
     floor (a small scope about one topic, whose every text contains the question's words), results that their source
     supports count as relevant.
     """
-    reached = any(one.supported and one.score >= rules.floor for one in ranked)
+    floor = rules.floor if any(one.supported and one.score >= rules.floor for one in ranked) else 0.0
     relevant, rest = list[Candidate](), list[Candidate]()
     for one in ranked:
-        (relevant if one.supported and one.score >= rules.floor * reached else rest).append(one)
+        (relevant if one.supported and one.score >= floor else rest).append(one)
     good, chosen = list[Candidate](), list[Candidate]()
     for one in relevant:
         by_key = one.store == "memory" and (one.evidence.why or {}).get("key", 0.0) > 0

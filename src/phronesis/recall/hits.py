@@ -6,18 +6,18 @@ several stores are merged; a reranker reorders the best of a search.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from phronesis.core.items import CORRECTED, Item
+from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.results import Degraded, Evidence, SearchResult
 from phronesis.core.retrieval_plan import Store
 from phronesis.core.statements import plain_form
 from phronesis.errors import ModelError
 from phronesis.index.projections import chunk_start, of_content
 from phronesis.index.tokens import search_terms, tokenize, wholes
-from phronesis.models.rerankers import ROLE, Judge
 from phronesis.recall.evidence import known_evidence
 from phronesis.recall.fusion import Part, candidates_of
 from phronesis.recall.query import Query, Search
@@ -28,6 +28,11 @@ from phronesis.recall.scoring.weights import COVERED, MENTIONED, OUTLYING, SIGNA
 from phronesis.store.database import Unit
 from phronesis.store.relations import origins_of
 from phronesis.store.schema import HOMES, home_of
+
+if TYPE_CHECKING:
+    from phronesis.models import rerankers
+else:
+    rerankers = lazy_module("phronesis.models.rerankers")
 
 # Removing repeats: an item and its source message, or a message and its repetitions.
 
@@ -336,7 +341,7 @@ class RerankedSearch:
     """
 
     searcher: Search
-    judge: Judge
+    judge: "rerankers.Judge"
 
     def search(self, tenant: str, query: Query) -> SearchResult:
         """Return the evidence for a query; ``score`` and ``why["rerank"]`` are the reranker's, from 0 to 1."""
@@ -348,7 +353,7 @@ class RerankedSearch:
         try:
             scores = self.judge.judge(tenant, query.text, [shown_text(one) for one in judged])
         except ModelError as error:
-            away = Degraded(ROLE, error.code, FUSION, self.judge.name)
+            away = Degraded(rerankers.ROLE, error.code, FUSION, self.judge.name)
             return replace(found, evidence=found.evidence[: query.limit], degraded=(*found.degraded, away))
         ranked = []
         for one, score in sorted(zip(judged, scores, strict=True), key=lambda pair: -pair[1]):

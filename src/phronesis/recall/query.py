@@ -249,7 +249,7 @@ class SearchOptions:
             return None
         first, until = self.window.since.toordinal(), self.window.until
         midnight = not (until.hour or until.minute or until.second or until.microsecond)
-        return DayRange(first, max(first, until.toordinal() - midnight))
+        return DayRange(first, max(first, until.toordinal() - (1 if midnight else 0)))
 
     def encoded(
         self, embedders: Embedders, encoder: Embedder | None, text: str
@@ -294,6 +294,8 @@ class Search(Protocol):
         """Return the evidence for a query, best first."""
         ...
 
+
+# The times that a question names, and its speakers' names: read apart from its terms.
 
 MAX_YEARS: Final = 20
 """Number of years tried for a date without a year, the latest ones in the scope."""

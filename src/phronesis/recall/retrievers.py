@@ -112,7 +112,7 @@ class LocalRetriever:
             query = replace(query, manner=replace(query.manner, window=plan.time))
         else:
             others = query.wanted.kinds is not None and list(query.wanted.kinds) != [SECTION]
-            ignored = ["time"] * (plan.time is not None) + ["kinds"] * others
+            ignored = [name for name, given in (("time", plan.time is not None), ("kinds", others)) if given]
             query = replace(query, wanted=replace(query.wanted, kinds=[SECTION]))
         return _make_result(self.name, sub, query, self.searcher.search(tenant, query), ignored)
 

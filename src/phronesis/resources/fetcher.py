@@ -96,7 +96,9 @@ def fetch(url: str, rules: FetchRules, resolve: Resolver = resolved) -> RawDocum
         kind, _, parameters = headers.get("content-type", "").partition(";")
         named = [parameter.partition("=") for parameter in parameters.split(";")]
         charset = [value.strip(" \t\"'") for name, _, value in named if name.strip().lower() == "charset"][-1:]
-        media_type = "; charset=".join(filter(None, [kind.strip().lower(), *charset])) if kind.strip() else None
+        media_type = kind.strip().lower() or None
+        if media_type and any(charset):
+            media_type += f"; charset={charset[0]}"
         return RawDocument(name=str(target.copy_with(fragment=None)), media_type=media_type, data=body)
     raise _refusal("max_redirects", f"it points on more than {rules.max_redirects} times; name the last address")
 

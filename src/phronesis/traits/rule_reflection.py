@@ -190,11 +190,10 @@ INHERITED: Final = 0.5
 def upgrades_of(traits: Sequence[KnownTrait]) -> list[Upgrade]:
     """Return the upgrades that are due, preferences first; a trait that was made of the same ones is not made again."""
     table = the_tables()
-    found = [
-        _upgrade(traits, those, say=field.likes, subtype="preference", context=field.context)
-        for domain, those in _grouped(traits, "behavior", FOR_PREFERENCE).items()
-        for field in [table.fields[domain]]
-    ]
+    found = []
+    for domain, those in _grouped(traits, "behavior", FOR_PREFERENCE).items():
+        field = table.fields[domain]
+        found.append(_upgrade(traits, those, say=field.likes, subtype="preference", context=field.context))
     cores: dict[str, list[KnownTrait]] = {}
     for domain, those in _grouped(traits, "preference", FOR_CORE).items():
         cores.setdefault(table.fields[domain].core, []).extend(those)
@@ -355,16 +354,12 @@ def _behaviours(this: _ReflectionPass, used: AbstractSet[int]) -> list[NewBehavi
     for hidden in (False, True):
         for cluster in _clusters(this, free, sensitive=hidden):
             said.setdefault((statement_of([this.readings[n] for n in cluster]), hidden), []).extend(cluster)
-    return [
-        NewBehavior(
-            content=words,
-            evidence_ids=[one.id for one in members],
-            context=context_of(members),
-            quality_grade=grade_of(members[1:], members[:1]),
-        )
-        for (words, _), cluster in said.items()
-        for members in [[this.readings[n] for n in sorted(cluster)[:MAX_MEMBERS]]]
-    ]
+    found = []
+    for (words, _), cluster in said.items():
+        members = [this.readings[n] for n in sorted(cluster)[:MAX_MEMBERS]]
+        ids, grade = [one.id for one in members], grade_of(members[1:], members[:1])
+        found.append(NewBehavior(content=words, evidence_ids=ids, context=context_of(members), quality_grade=grade))
+    return found
 
 
 def _clusters(this: _ReflectionPass, free: Sequence[bool], *, sensitive: bool) -> list[list[int]]:

@@ -196,11 +196,11 @@ def _cut(one: Item | GateInput) -> str:
 def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, GateInput]:
     """Return each message with its speaker and time."""
     messages = payload_of(entry, TurnPayload).get("messages", ())
-    return {
-        n: GateInput(text, one["role"], said_at(entry, one), speaker_name(one.get("name")))
-        for n, text in texts.items()
-        for one in [messages[n]]
-    }
+    out: dict[int, GateInput] = {}
+    for n, text in texts.items():
+        message = messages[n]
+        out[n] = GateInput(text, message["role"], said_at(entry, message), speaker_name(message.get("name")))
+    return out
 
 
 def render_request(

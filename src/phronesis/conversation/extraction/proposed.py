@@ -167,8 +167,9 @@ class ExtractionAnswer(_AnswerPart, title="Found"):
     @classmethod
     def _number(cls, rows: object) -> object:
         """Number the memories before the invalid ones are left out."""
-        listed = rows if isinstance(rows, list) else []
-        return [{**row, "position": i} if isinstance(row, dict) else row for i, row in enumerate(listed)] or rows
+        if not isinstance(rows, list):
+            return rows
+        return [{**row, "position": i} if isinstance(row, dict) else row for i, row in enumerate(rows)]
 
 
 @dataclass(frozen=True, slots=True)
