@@ -210,6 +210,8 @@ def words_in(value: Any) -> Iterator[str]:
             yield from words_in(inner)
 
 
+# The guard on sensitive matters.
+
 GUARD_VERSION: Final = "sensitive/5"
 
 TEAM: Final = "team"
@@ -322,8 +324,9 @@ class Guard:
             return None
         chances = {name: one for name, one in chances.items() if name in self.topics}
         topic, chance = max(chances.items(), key=lambda one: one[1], default=("", 0.0))
-        unsure = self._clears is not None and HINTED <= chance < STATED and self._known_word(text) is None
-        return {} if unsure and self._clears is not None and self._clears(text, topic) else chances
+        if self._clears is None or not HINTED <= chance < STATED or self._known_word(text) is not None:
+            return chances
+        return {} if self._clears(text, topic) else chances
 
     def _known_word(self, text: str) -> Finding | None:
         seen = normalise_text(text)

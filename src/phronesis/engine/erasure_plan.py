@@ -249,6 +249,8 @@ def erase_payload(plan: Plan | None, lean: Dependents) -> dict[str, Any]:
     return {name: value for name, value in payload.items() if value}
 
 
+# The effects that carry a plan out.
+
 MADE_BY: Final = "erasure/1"
 
 _KEPT_ROLES: Final = frozenset({FAILED_ROLE, DECIDED_ROLE})

@@ -235,6 +235,8 @@ def evidence_before(view: LaneView, item_ids: Iterable[str], entry: Entry) -> di
     return {item_id: [row for row in rows if seqs[row.entry_id] < entry.seq] for item_id, rows in held.items()}
 
 
+# Outcomes of models.
+
 ANSWERS: Final = "answer"
 """The usual role of outcomes that hold a model's answers."""
 

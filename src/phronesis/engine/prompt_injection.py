@@ -86,12 +86,10 @@ def apart(text: str) -> Iterator[str]:
 def _text_of(raw: bytes) -> str | None:
     """Return bytes as text; None if they are not text."""
     for encoding in ("utf-8", "utf-16-le"):
-        try:
+        with suppress(UnicodeDecodeError):
             text = raw.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if text and sum(char.isprintable() or char.isspace() for char in text) == len(text):
-            return text
+            if text and sum(char.isprintable() or char.isspace() for char in text) == len(text):
+                return text
     return None
 
 
@@ -130,7 +128,6 @@ _WHOLE: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
 _SAMPLE: Final = 20_000
 _OFTEN: Final = 4
 """Occurrences that an escape must have in the beginning of a text before the text is decoded with it."""
-
 
 MAX_SCANNED: Final = 1_000_000
 """Characters of a text that are scanned, in some 0.1 s. Anything after them is not detected."""
@@ -201,7 +198,13 @@ class Rule:
 
     def may_hold(self, text: str) -> bool:
         """Return whether a text holds a word of each group, in any order: most texts hold none."""
-        return all(any(word in text for word in group) for group in self.groups)
+        for group in self.groups:  # in loops: with `any` and `all`, checking a message takes half as long again
+            for word in group:
+                if word in text:
+                    break
+            else:
+                return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,8 +44,18 @@ EXPERIENCE: Final = (PRINCIPLE, PATTERN, L1)
 """Kinds of experience, highest level first: what is forgotten there no longer protects lower levels."""
 
 CONVERSATION: Final = (
-    *("decision", "task", "intention", "event", "episodic", "preference", "profile", "procedure", "fact", "document"),
-    *("section", MESSAGE),
+    "decision",
+    "task",
+    "intention",
+    "event",
+    "episodic",
+    "preference",
+    "profile",
+    "procedure",
+    "fact",
+    "document",
+    "section",
+    MESSAGE,
 )
 """Kinds of conversation memory; messages last, as the others were extracted from them."""
 

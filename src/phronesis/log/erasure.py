@@ -133,6 +133,8 @@ def _remaining_parts(unit: Unit, cut: Cut) -> Iterator[PartRow]:
             yield from (part for part in parts if part.n in cut[entry_id])
 
 
+# Secrets and personal numbers, before they are recorded.
+
 Action = Literal["redact", "keep", "refuse"]
 
 SECRET: Final = "secret"  # noqa: S105 - the name of a rule

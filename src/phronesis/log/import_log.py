@@ -56,13 +56,12 @@ class Importer:
     def run(self, path: str | os.PathLike[str]) -> ImportResult:
         """Import a file; see ``Memory.import_``. The lanes are not interpreted yet."""
         try:
-            file = Path(path).open("rb")  # noqa: SIM115 - closed below
+            with Path(path).open("rb") as file:
+                self._check(file)  # damaged, newer, broken or at odds with what is here: nothing of it is stored
+                file.seek(0)
+                return self._read_records(file)
         except OSError as error:
             raise InputError(f"path: {path} cannot be read ({error.strerror})", field="path") from error
-        with file:
-            self._check(file)  # damaged, newer, broken or at odds with what is here: nothing of it is stored
-            file.seek(0)
-            return self._read_records(file)
 
     def _check(self, file: BinaryIO) -> None:
         present = 0

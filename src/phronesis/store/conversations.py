@@ -173,12 +173,10 @@ def _session(row: Sequence[Any]) -> SessionRow:
     )
 
 
+# Documents: their versions, and the sections of each.
+
 _VERSION: Final = [documents.c[name] for name in DocumentRow.__dataclass_fields__]
-
-
 _SECTION: Final = [sections.c[name] for name in SectionRow.__dataclass_fields__]
-
-
 _ANY_DOCUMENT: Final = sa.select(documents.c.document_id).where(*bound_lane(documents)).limit(sa.literal_column("1"))
 
 

@@ -75,6 +75,8 @@ class WriteBehind(ABC, Generic[_Note]):
             self._waiting = deque((one for one in self._waiting if id(one) not in written), self._waiting.maxlen)
 
 
+# Items that composed contexts showed to a session.
+
 KEPT: Final = 64
 """Number of contexts kept for each session, the newest."""
 
@@ -251,16 +253,15 @@ def forget_shown(unit: Unit, lane: LaneName, session_id: str | None = None) -> N
     unit.run(sa.delete(shown_contexts).where(columns.tenant_id == unit.tenant, whose))
 
 
+# Items and claims that reads showed to a run (RB-11): ids and distances, never text.
+
 KEPT_OF_RUN: Final = 1_000
 """Number of rows kept for a run, the first ones: far more than learning reads."""
-
 
 WHOLE_ITEM: Final = ""
 """The part in rows about an item that was read whole."""
 
-
 Via = Literal["mem_search", "mem_get"]
-
 
 _RUN_ROWS: Final = (
     sa.select(used_memories.c.item_id, used_memories.c.part, used_memories.c.via, used_memories.c.distance)

@@ -91,10 +91,12 @@ _SECRET: Final = sa.select(tenants.c.secret).where(tenants.c.tenant_id == sa.bin
 def ensure_tenant(unit: Unit, *, secret: bytes, created_at: int) -> bytes:
     """Return the tenant's secret, creating the tenant if it is new."""
     known = find_secret(unit)
-    if known is not None:
-        return known
-    insert_ignore(unit, tenants, [{"tenant_id": unit.tenant, "secret": secret, "created_at": created_at}])
-    return find_secret(unit) or secret  # another process may have been first
+    if known is None:
+        insert_ignore(unit, tenants, [{"tenant_id": unit.tenant, "secret": secret, "created_at": created_at}])
+        known = find_secret(unit)  # another process may have been first
+    if known is None:
+        raise NotFound("the tenant could not be made; call again")
+    return known
 
 
 def find_secret(unit: Unit) -> bytes | None:

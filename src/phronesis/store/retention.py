@@ -225,8 +225,7 @@ def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = No
         unit.run(sa.delete(usage).where(*own, usage.c.item_id.in_(batch)))
 
 
-# Items and claims that reads showed to a run (RB-11): ids and distances, never text.
-
+# What may be due to be forgotten.
 
 _FETCHED: Final = 2_000
 _COLUMNS: Final = [items.c[name] for name in RetentionFields.__dataclass_fields__ if name != "ended"]

@@ -180,8 +180,7 @@ RESOURCE_TABLES: Final = (documents, sections, chunks, chunk_vectors)
 """The tables of the second schema."""
 
 
-# Tables by kind: the main schema for most kinds, the second schema for resources.
-
+# Items, and what is derived beside them.
 
 metadata: Final = collection
 
@@ -206,7 +205,12 @@ items = table(
     index("lane_id subject key", name="ix_items_subject", where="subject IS NOT NULL"),
     # What a browser shows, in its order (`eligible.NEWEST`); the words of ``LIVE`` must stand in a statement for it.
     sa.Index(
-        *("ix_items_newest", "tenant_id", "lane_id", "recorded_at", sa.text("coalesce(position, -1)"), "id"),
+        "ix_items_newest",
+        "tenant_id",
+        "lane_id",
+        "recorded_at",
+        sa.text("coalesce(position, -1)"),
+        "id",
         sqlite_where=sa.text(LIVE),
     ),
     # Few items are of a run.
@@ -366,6 +370,8 @@ DERIVED: Final = (
     *(refs, summaries, search_documents, documents, sections, chunks),
 )
 """Tables that a rebuild replays and a verification compares. Each has ``lane_id``."""
+
+# The tables of search documents by kind: the main schema for most kinds, the second schema for resources.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

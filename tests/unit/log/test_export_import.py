@@ -324,6 +324,13 @@ def test_where_one_lane_conflicts_nothing_of_the_file_is_taken(source: Memory, t
 def test_paths_that_lead_nowhere(source: Memory, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         source.import_(tmp_path / "missing.jsonl")
+    source.export(tmp_path / "a.jsonl")
+    lost = OSError(5, "Input/output error")
+    with (
+        mock.patch("phronesis.log.import_log.read_export", side_effect=lost),
+        pytest.raises(InputError, match="cannot be read"),
+    ):
+        source.import_(tmp_path / "a.jsonl")
     with pytest.raises(InputError, match="does not exist"):
         source.export(tmp_path / "missing" / "a.jsonl")
     (tmp_path / "folder").mkdir()

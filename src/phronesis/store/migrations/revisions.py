@@ -29,7 +29,7 @@ _TABLES: Final = """
     index_marks shown_contexts used_memories usage lookups api_keys model_calls documents sections chunks
     chunk_vectors
 """
-"""The tables of the first schema."""
+"""The tables that the first migration makes."""
 
 
 def _make_schema() -> None:
