@@ -144,6 +144,18 @@ def test_an_agents_procedure_is_kept_as_one(store: phronesis.Memory, m: Memory) 
     assert (item.agent_id, item.metadata, item.user_id) == ("a1", {"x": 1}, None)
 
 
+def test_pending_deletions_are_asked_for_once(
+    store: phronesis.Memory, m: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for words in ("a ship", "a tram", "a train"):
+        m.add(words, agent_id="bot", infer=False)
+    listed = {one["id"] for one in m.get_all(filters={"agent_id": "bot"})["results"]}
+    asked: list[str] = []
+    monkeypatch.setattr(store, "delete", asked.append)
+    m.delete_all(agent_id="bot")
+    assert sorted(asked) == sorted(listed)
+
+
 def test_what_is_wrong_is_said(m: Memory) -> None:
     m.add("tea", user_id="alex", infer=False)
     for call in (

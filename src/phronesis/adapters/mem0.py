@@ -230,9 +230,14 @@ class Memory:
             _LOG.warning("vectors are made later: %s", error.message)
 
     def _delete_items(self, scope: Mapping[str, Any]) -> None:
-        while page := list(self.phronesis.get_all(**scope, kinds=KINDS, limit=_PAGE)):  # it lists none that is deleted
+        cursor = None
+        while True:  # by cursor: an item stays listed while its deletion is pending
+            page = self.phronesis.get_all(**scope, kinds=KINDS, limit=_PAGE, cursor=cursor)
             for item in page:
                 self.phronesis.delete(item.id)
+            cursor = page.next_cursor
+            if cursor is None:
+                return
 
     def _get_live(self, memory_id: str) -> Item:
         with suppress(NotFound, InputError):

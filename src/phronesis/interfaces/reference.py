@@ -213,13 +213,10 @@ def records_page() -> str:
 def errors_page() -> str:
     """Return ``docs/reference/errors.md``: every error with its code."""
     found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.PhronesisError)]
-    rows = [
-        (
-            *(f"`{one.__name__}`", f"`{one.code}`", str(int(status_of(one(""))))),
-            *(f"`{one.__bases__[0].__name__}`", first_line(one)),
-        )
-        for one in found
-    ]
+    rows = []
+    for one in found:
+        status, base = str(int(status_of(one("")))), one.__bases__[0].__name__
+        rows.append((f"`{one.__name__}`", f"`{one.code}`", status, f"`{base}`", first_line(one)))
     return _page(
         "Errors",
         "A message names the field and the remedy; `code` is for programs and does not change. `details` and `field`",

@@ -138,13 +138,11 @@ def say_worked(result: Mapping[str, Any]) -> None:
 
 def say_jobs(found: Jobs) -> None:
     """Print what is still to be done, a job a line, and what there is of each sort."""
-    rows = [
-        (
-            *(job.state, job.work, job.user_id or job.namespace, job.since and second(job.since)),
-            *(short_id(job.entry_id or ""), job.message),
-        )
-        for job in found
-    ]
+    rows = []
+    for job in found:
+        since = job.since and second(job.since)
+        entry = short_id(job.entry_id or "")
+        rows.append((job.state, job.work, job.user_id or job.namespace, since, entry, job.message))
     if rows:
         say(*table(rows, head=("state", "work", "of", "since", "entry", "why")))
     say(f"{found.pending} entries wait, {found.failed} failed, {found.without_vector} documents have no vector yet")

@@ -265,14 +265,11 @@ def say_traits(found: Sequence["Trait"]) -> None:
     if not found:
         say("no trait is known there")
         return
-    rows = [
-        (
-            *(f"{mark}{short_id(one.id)}", one.stage, _sure(one), one.subtype, one.context),
-            *(for_against(one.evidence), one.content),
-        )
-        for trait in found
-        for mark, one in (("", trait), *(("└ ", side) for side in trait.sides))
-    ]
+    rows = []
+    for trait in found:
+        for mark, one in (("", trait), *(("└ ", side) for side in trait.sides)):
+            name, evidence = f"{mark}{short_id(one.id)}", for_against(one.evidence)
+            rows.append((name, one.stage, _sure(one), one.subtype, one.context, evidence, one.content))
     say_cut(*table(rows, head=("trait", "stage", "confidence", "subtype", "context", "for:against", "")))
 
 
@@ -304,13 +301,11 @@ def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
     if not found:
         say("nobody reflected there")
         return
-    rows = [
-        (
-            *(one.started_at and second(one.started_at), one.status, _brief(one), one.memories_scanned),
-            *(one.error or came_to(one), len(one.refused) or "", one.made_by, _cost(one), short_id(one.entry_id or "")),
-        )
-        for one in found
-    ]
+    rows = []
+    for one in found:
+        began = (one.started_at and second(one.started_at), one.status, _brief(one), one.memories_scanned)
+        came = (one.error or came_to(one), len(one.refused) or "")
+        rows.append((*began, *came, one.made_by, _cost(one), short_id(one.entry_id or "")))
     say_cut(*table(rows, head=("when", "status", "why", "new", "came to", "refused", "by", "cost", "entry")))
 
 

@@ -141,9 +141,10 @@ def delete_memory(
     caller: Writing, id: str, way: Annotated[queries.Removal, Query()], *, key: Key = None, if_match: Match = None
 ) -> Response:
     """Archive a memory; with ``erase`` remove its words for good, which needs an admin's key."""
-    given: dict[str, Any] = {"expected_version": version_of(if_match), "reason": way.reason, "actor": caller.actor}
     if way.erase:
         caller.needs(Role.ADMIN)
+    given: dict[str, Any] = {"expected_version": version_of(if_match), "reason": way.reason, "actor": caller.actor}
+    if way.erase:
         return answer(caller.memory.erase(id=caller.memory.get(id, user_id=way.user_id).id, **given))
     return edited(caller.memory.delete(id, user_id=way.user_id, **given, idempotency_key=key, wait=way.wait))
 

@@ -22,15 +22,30 @@ Role = Literal["read", "write", "admin"]
 
 _ROLES: Final = ("read", "write", "admin")
 
-DEFAULT_TOOLS: Final = tuple(
-    "add_memory search_memories update_memory forget compose_context commit_turn record_experience"
-    " query_experience".split()
+DEFAULT_TOOLS: Final = (
+    "add_memory",
+    "search_memories",
+    "update_memory",
+    "forget",
+    "compose_context",
+    "commit_turn",
+    "record_experience",
+    "query_experience",
 )
 """Tools offered by default. The list is short, since a client puts every tool into each of its prompts."""
 
-MORE_TOOLS: Final = tuple(
-    "get_memory list_memories delete_memory memory_history rollback_memory explain_memory"
-    " give_feedback get_user_traits reflect mem_search mem_get".split()
+MORE_TOOLS: Final = (
+    "get_memory",
+    "list_memories",
+    "delete_memory",
+    "memory_history",
+    "rollback_memory",
+    "explain_memory",
+    "give_feedback",
+    "get_user_traits",
+    "reflect",
+    "mem_search",
+    "mem_get",
 )
 """Tools that ``tools="all"`` adds."""
 

@@ -38,12 +38,21 @@ from phronesis.reasoning.laws.claim_status import current_block
 from phronesis.reasoning.laws.records import REASONING
 from phronesis.wiring import find_engines
 
-NAVIGATION: Final = tuple(
-    (name, "/" if name == "home" else f"/{name}")
-    for name in (
-        *("home", "memories", "sessions", "composer", "people", "entities", "experience", "runs", "resources"),
-        *("activity", "quarantine", "jobs", "keys", "health"),
-    )
+NAVIGATION: Final = (
+    ("home", "/"),
+    ("memories", "/memories"),
+    ("sessions", "/sessions"),
+    ("composer", "/composer"),
+    ("people", "/people"),
+    ("entities", "/entities"),
+    ("experience", "/experience"),
+    ("runs", "/runs"),
+    ("resources", "/resources"),
+    ("activity", "/activity"),
+    ("quarantine", "/quarantine"),
+    ("jobs", "/jobs"),
+    ("keys", "/keys"),
+    ("health", "/health"),
 )
 """Pages of the side bar in order; each has a text ``nav.<name>`` and an icon of that name."""
 
