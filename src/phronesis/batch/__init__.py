@@ -75,9 +75,10 @@ class BatchForecast:
             seen = _PriorRun(None, said_of(given), given)
         elif row.run is not None and said_of(handlers.recorded_run(fit(row.run))) != seen.said:
             raise another(row.run_id)
-        feedback: Done | None = None if row.feedback is None else "known"
-        if row.feedback != seen.feedback and row.feedback is not None:
-            feedback = self._find_done(seen, handlers.FEEDBACK, row.feedback)
+        feedback: Done | None = None
+        if row.feedback is not None:
+            known = row.feedback == seen.feedback
+            feedback = "known" if known else self._find_done(seen, handlers.FEEDBACK, row.feedback)
         effective = row.feedback or seen.feedback
         learn = self._find_done(seen, LEARN, effective) if row.learn else None
         counts = LearnForecast(0, 0)
@@ -87,8 +88,15 @@ class BatchForecast:
             seen.feedback = row.feedback
         seen.run = replace(seen.run, output=seen.run.fields(), raw="", trace=None)  # enough for FACTS
         self._seen[row.run_id] = seen
-        parts: dict[str, Any] = {"run": run, "feedback": feedback, "learn": learn}
-        return RowResult(line=row.line, run_id=row.run_id, **parts, added=counts.added, dropped=counts.dropped)
+        return RowResult(
+            line=row.line,
+            run_id=row.run_id,
+            run=run,
+            feedback=feedback,
+            learn=learn,
+            added=counts.added,
+            dropped=counts.dropped,
+        )
 
     def _find_stored(self, run_id: str) -> _PriorRun | None:
         """Return a run that is in the lane, or pending there."""
@@ -292,8 +300,14 @@ class Batch:
             counts: dict[str, Any] = {} if learn is None else self._counts(learn)
         except OF_A_ROW as error:
             return failed_row(row.line, row.run_id, error)
-        parts: dict[str, Any] = {"run": told.get(handlers.RUN), "feedback": told.get(handlers.FEEDBACK)}
-        return RowResult(line=row.line, run_id=row.run_id, **parts, learn=told.get(LEARN), **counts)
+        return RowResult(
+            line=row.line,
+            run_id=row.run_id,
+            run=told.get(handlers.RUN),
+            feedback=told.get(handlers.FEEDBACK),
+            learn=told.get(LEARN),
+            **counts,
+        )
 
     def _interpret_entry(self, entry: Entry) -> bool:
         """Ensure that an entry is interpreted; return False if it failed and a retry replaces it."""
@@ -310,9 +324,13 @@ class Batch:
     def _counts(self, learn: Entry) -> dict[str, int]:
         result = self.memory.admin.components.runs.learned(self.memory.admin.tenant, learn.id)
         counted = [one.counted for one in result.judged]
-        lists = {"added": result.added, "updated": result.updated, "dropped": result.dropped}
-        counts = {"supports": counted.count("support"), "contras": counted.count("contra")}
-        return counts | {name: len(found) for name, found in lists.items()}
+        return {
+            "supports": counted.count("support"),
+            "contras": counted.count("contra"),
+            "added": len(result.added),
+            "updated": len(result.updated),
+            "dropped": len(result.dropped),
+        }
 
     def _catch_up(self) -> None:
         """Interpret pending entries of the lane and write pending impressions: rows are checked against both."""

@@ -44,6 +44,8 @@ from phronesis.core.calendar_spans import (
     unit_range,
 )
 
+# Time expressions in Chinese.
+
 _NUMERAL: Final = r"[\d零〇一二三四五六七八九十两兩廿]"
 _DAY: Final = rf"(?P<d>{_NUMERAL}{{1,3}})[日号號](?!线|楼|門|门|院|店|机|位|房|车|库|球|選|选)"
 _MONTH: Final = r"(?P<m>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九]|正|腊)月(?!天(?!气)|饼|薪|嫂|卡|租|亮|光|球)"
@@ -202,7 +204,7 @@ def _holiday(parts: Parts, reference: Reference) -> Span:
 
 _QUARTER: Final = "(?:第?(?P<k>[一二三四1-4])季度|q(?P<l>[1-4])(?![a-z0-9])|(?P<b>上|下)半年)"
 
-_RULES: Final = [
+_CHINESE_RULES: Final = [
     Rule("part", rf"(?:{_YEAR}|{_NAMED_YEAR})?的?{_QUARTER}", _part_of_year),
     Rule("beside_quarter", rf"{_SIDE}季度", _part_of_year),
     Rule(
@@ -249,7 +251,10 @@ _RULES: Final = [
     Rule("season", _SEASON, lambda parts, reference: nearest_season(reference, _SEASONS[parts.get("s") or "春"])),
 ]
 
-GRAMMAR: Final = Grammar([*NUMBERS, *_RULES])
+CHINESE: Final = Grammar([*NUMBERS, *_CHINESE_RULES])
+
+# Times in a text of either language.
+
 MAX_SCANNED: Final = 20_000
 """Characters of a text that are scanned for times."""
 
@@ -356,7 +361,7 @@ def _times(looked: _Prefiltered, reference: Reference) -> list[TimeSpan]:
     found = list(calendar_english.GRAMMAR.find(text, reference)) if looked.english else []
     if not text.isascii() and _CHINESE_HINT.search(text) is not None:
         taken = [(start, end) for start, end, _ in found]
-        chinese = GRAMMAR.find(text, reference)
+        chinese = CHINESE.find(text, reference)
         found += [one for one in chinese if not any(one[0] < end and start < one[1] for start, end in taken)]
         found.sort(key=lambda one: one[0])
     return [TimeSpan(start, end, one.first, one.last, one.precision, one.relative) for start, end, one in found]
@@ -368,6 +373,8 @@ def _names(looked: _Prefiltered) -> bool:
         return True
     if looked.english and calendar_english.GRAMMAR.holds(text):
         return True
-    return not text.isascii() and (
-        _OTHER_CHINESE.search(text) is not None or (_CHINESE_HINT.search(text) is not None and GRAMMAR.holds(text))
-    )
+    if text.isascii():
+        return False
+    if _OTHER_CHINESE.search(text) is not None:
+        return True
+    return _CHINESE_HINT.search(text) is not None and CHINESE.holds(text)

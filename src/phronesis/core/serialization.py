@@ -20,6 +20,8 @@ from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, PhronesisError, TooLarge
 
 T = TypeVar("T")
+
+# Records on one line, and as HTML for notebooks.
 LINE: Final = 120
 """Maximum characters of a record's line."""
 MAX_ROWS: Final = 100
@@ -257,6 +259,7 @@ def _fields(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Iterable[Any]]
     return names, lambda record: [getattr(record, name) for name in names]
 
 
+# Canonical JSON.
 FLOAT_DIGITS: Final = 9
 """Decimal places kept of a float that is stored: well above what any law distinguishes, well below where two
 machines' libm differ (the last units of a double's 15–17 digits)."""
@@ -340,6 +343,7 @@ def plain(value: Any, *, field: str, _depth: int = 0) -> Any:
     raise InputError(f"{field} must be JSON data, not {type(value).__name__}; convert it first", field=field)
 
 
+# TOML whose strings are folded.
 _FOLD: Final = re.compile(r"\n +")
 
 
@@ -368,6 +372,7 @@ def _unfold_lines(value: Any) -> Any:
     return value
 
 
+# Front matter: the YAML mapping at the start of a Markdown file.
 _BEGIN: Final = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _END: Final = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 

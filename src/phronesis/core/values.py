@@ -29,11 +29,17 @@ reply_language, Reply language, 回答语言; convention; reply_style; address_a
 reminder; plan; goal; decision; event; appointment; life_event; experience; attribute.*, {}, {};
 located_in, Located in, 位于; measurement.*, {}, {}; not.*; fact
 """
-LABELS: Final[Mapping[str, tuple[str, str] | None]] = {
-    key: (words[0], words[1]) if words else None
-    for row in _LABELS.split(";")
-    for key, *words in [[word.strip() for word in row.split(",")]]
-}
+
+
+def _read_labels(table: str) -> dict[str, tuple[str, str] | None]:
+    labels: dict[str, tuple[str, str] | None] = {}
+    for row in table.split(";"):
+        key, *words = (word.strip() for word in row.split(","))
+        labels[key] = (words[0], words[1]) if words else None
+    return labels
+
+
+LABELS: Final[Mapping[str, tuple[str, str] | None]] = _read_labels(_LABELS)
 """The keys of docs/memory-types.md, in its order, with what a value under each is called in English and Chinese; ``{}``
 stands for the word of a family. None: the value alone does not say what the memory says ("flight", of an appointment).
 """
@@ -69,6 +75,8 @@ def label_of(key: str, *, chinese: bool) -> str | None:
         return None
     return labels[chinese].format(word.replace("_", " "))
 
+
+# Names of languages.
 
 _NAMES: Final = """
 af afrikaans 南非语 | sq albanian 阿尔巴尼亚语 | am amharic 阿姆哈拉语 | ar arabic 阿拉伯语 阿拉伯文 العربية
@@ -112,13 +120,18 @@ zh-Hant traditional chinese, 繁体中文, 繁體中文, 繁体, 繁体字, 繁�
 en-GB british english, uk english | en-US american english, us english | gsw swiss german
 id bahasa, bahasa indonesia | ms bahasa melayu | pcm nigerian pidgin
 """
-LANGUAGES: Final[Mapping[str, str]] = {
-    name: code
-    for names, mark in ((_NAMES, None), (_LONG_NAMES, ", "))
-    for row in filter(None, map(str.strip, names.replace("\n", "|").split("|")))
-    for code, _, called in [row.partition(" ")]
-    for name in called.split(mark)
-}
+
+
+def _read_codes(table: str, apart: str | None) -> dict[str, str]:
+    """Read rows of a code and its names; ``apart`` separates the names, None: any space."""
+    codes: dict[str, str] = {}
+    for row in table.strip().replace("\n", "|").split("|"):
+        code, names = row.strip().split(" ", 1)
+        codes |= dict.fromkeys(names.split(apart), code)
+    return codes
+
+
+LANGUAGES: Final[Mapping[str, str]] = _read_codes(_NAMES, None) | _read_codes(_LONG_NAMES, ", ")
 """From a name in small letters to its code."""
 _CODES: Final = frozenset(LANGUAGES.values())
 

@@ -24,6 +24,8 @@ from phronesis.errors import InputError, NotFound
 from phronesis.experience.laws.records import Principle
 from phronesis.memory import Memory
 
+# Concept documents.
+
 OKF_VERSION: Final = "0.2"
 
 TYPES: Final[Mapping[str, str]] = {
@@ -182,11 +184,16 @@ def render_index(title: str, groups: Mapping[str, Sequence[tuple[str, str]]]) ->
     """Return the ``index.md`` of a bundle: a heading for each type, a line for each concept."""
     parts = [f'{_FENCE}\nokf_version: "{OKF_VERSION}"\n{_FENCE}\n\n# {title}\n']
     for heading, rows in groups.items():
-        links = [(_one_line(text)[:_TITLE_LENGTH].replace("[", "(").replace("]", ")"), path) for path, text in rows]
-        lines = "\n".join(f"* [{title}]({path})" for title, path in links)
+        lines = "\n".join(f"* [{_link_text(text)}]({path})" for path, text in rows)
         parts.append(f"\n## {heading}\n\n{lines}\n")
     return "".join(parts)
 
+
+def _link_text(text: str) -> str:
+    return _one_line(text)[:_TITLE_LENGTH].replace("[", "(").replace("]", ")")
+
+
+# Principles as skills.
 
 _DESCRIPTION_LENGTH: Final = 1_000
 _QUOTE_LENGTH: Final = 160

@@ -167,8 +167,9 @@ class Runtime:
             self._components.database.close()
 
     def _close_made(self, *names: str) -> None:
-        for made in filter(None, map(self._components.if_made, names)):
-            made.close()
+        for name in names:
+            if (made := self._components.if_made(name)) is not None:
+                made.close()
 
     def _settle_shown(self, *, patient: bool) -> None:
         """Write the impressions of this process, if there are any."""
@@ -211,8 +212,10 @@ class Runtime:
         """Append an entry and, if the call waits, interpret it; empty members of the payload are left out."""
         given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
         self._settle_shown(patient=True)
-        asked: dict[str, Any] = {"actor": call.actor, "idempotency_key": call.idempotency_key, "wait": call.wait}
-        written = self._components.writer.write(self.tenant, lane, verb=verb, payload=given, **asked)
+        key = call.idempotency_key
+        written = self._components.writer.write(
+            self.tenant, lane, verb=verb, payload=given, actor=call.actor, idempotency_key=key, wait=call.wait
+        )
         # Child entries that an entry asks for are interpreted in the background.
         more = written.pending or (written.applied is not None and bool(written.applied.children))
         self.wake(pending=more, everywhere=False)

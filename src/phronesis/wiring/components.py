@@ -172,9 +172,9 @@ def make_editor(components: Components, engines: EngineSet) -> "edits.ItemEditor
 
 def make_eraser(platform: Platform, components: Components) -> "erasure.Eraser":
     """Return the eraser."""
-    written, database = components.writer, platform.database
+    writing, database = components.writer, platform.database
     outside = external_search.outside_eraser(components.mirror, database)
-    return erasure.Eraser(database, written.recorder, written.interpreter, platform.indexes, outside)
+    return erasure.Eraser(database, writing.recorder, writing.interpreter, platform.indexes, outside)
 
 
 def make_doctor(

@@ -156,7 +156,7 @@ def test_times_stand_in_the_text_in_order_and_the_hints_lose_none(pieces: list[s
     assert all(one.end <= other.start for one, other in pairwise(times))
     reference = Reference(at.date())
     english = [(start, end) for start, end, _ in calendar_english.GRAMMAR.find(text.lower(), reference)]
-    chinese = [(start, end) for start, end, _ in calendar.GRAMMAR.find(text.lower(), reference)]
+    chinese = [(start, end) for start, end, _ in calendar.CHINESE.find(text.lower(), reference)]
     lost = [(start, end) for start, end in english + chinese if not any(start < t.end and t.start < end for t in times)]
     assert lost == []
     assert not times or read_times(text, AT)[1]
