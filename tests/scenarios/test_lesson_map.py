@@ -13,7 +13,6 @@ from phronesis.experience.laws.records import Pattern
 from phronesis.memory import Memory
 from phronesis.models.embedder import Floats, HashingEmbedder
 from phronesis.models.embedders import Embedders
-from phronesis.wiring import components
 
 LESSONS = [
     {"situation": "Night shift", "attempt": "Unpacked big layers", "result": "The disk was full", "source_ref": "a"},
@@ -50,7 +49,7 @@ def test_errors_of_two_kinds_are_two_lessons_however_alike_they_are_told(monkeyp
         for line, said in enumerate(["type mismatch", "maximum recursion depth has been reached"] * 2, start=14)
     )
     embedders = Embedders(Lean(), beside=Backwards())
-    monkeypatch.setattr(components, "load_embedders", lambda _: embedders)
+    monkeypatch.setattr("phronesis.models.embedders.load_embedders", lambda _: embedders)
     with Memory.open("sqlite://") as memory:
         kind = {event.id: event.result for event, _ in memory.resources.ingest_source(log, source_type="lean")}
         memory.flush()
@@ -86,7 +85,7 @@ class ByResult:
 @pytest.fixture
 def fitted(monkeypatch: pytest.MonkeyPatch) -> ByResult:
     own, beside = HashingEmbedder(), Backwards()
-    monkeypatch.setattr(components, "load_embedders", lambda _: Embedders(own, beside=beside))
+    monkeypatch.setattr("phronesis.models.embedders.load_embedders", lambda _: Embedders(own, beside=beside))
     one = ByResult(own)
     monkeypatch.setattr(event_embeddings, "map_for", lambda names: one if names == [own.name, beside.name] else None)
     return one

@@ -14,7 +14,6 @@ from phronesis.models.embedder import HashingEmbedder
 from phronesis.models.embedders import Embedders
 from phronesis.store.documents import documents_without_vector, read_vectors
 from phronesis.store.lanes import active_model, list_lanes
-from phronesis.wiring import components
 
 EVENTS = [
     {
@@ -89,7 +88,9 @@ LESSONS = [
 def test_events_are_compared_by_both(
     monkeypatch: pytest.MonkeyPatch, beside: Knowing | None, found: list[list[str]]
 ) -> None:
-    monkeypatch.setattr(components, "load_embedders", lambda _: Embedders(HashingEmbedder(), beside=beside))
+    monkeypatch.setattr(
+        "phronesis.models.embedders.load_embedders", lambda _: Embedders(HashingEmbedder(), beside=beside)
+    )
     with Memory.open("sqlite://", tenant="acme") as memory:
         refs = {event.id: str(event.source_ref) for event, _ in memory.ingest(LESSONS)}
         memory.flush()
