@@ -47,7 +47,9 @@ def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes
     target = None if is_erased(entry.payload) else view.item(payload["target_id"])
     if target is None:
         return Changes()
-    return (_make_links if payload["kind"] in (MERGE, SPLIT) else _add_judgement)(view, entry, target, payload)
+    if payload["kind"] in (MERGE, SPLIT):
+        return _make_links(view, entry, target, payload)
+    return _add_judgement(view, entry, target, payload)
 
 
 def _add_judgement(view: LaneView, entry: Entry, target: Item, payload: FeedbackPayload) -> Changes:

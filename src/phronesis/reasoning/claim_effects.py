@@ -70,10 +70,12 @@ class ClaimJudge:
 
     def test_of(self, claim: Claim) -> Mapping[str, Any] | None:
         """Return the result of `test_of`; a text is parsed once."""
-        key = digest([claim.inference, claim.conditions]) if claim.test is None else None
-        if key is not None and key not in self.kept:
+        if claim.test is not None:
+            return claim.test
+        key = digest([claim.inference, claim.conditions])
+        if key not in self.kept:
             self.kept[key] = test_of(claim)
-        test: Mapping[str, Any] | None = claim.test if key is None else self.kept[key]
+        test: Mapping[str, Any] | None = self.kept[key]
         return test
 
     def _runs_matching(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:

@@ -143,16 +143,16 @@ def apply_verdict(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         (row.item_id, row.part) for rows in view.evidence(items).values() for row in rows if row.source_key == run_id
     }
     # A claim that names the run as written counts it already.
-    open_claims = {
+    uncounted = {
         (item.id, claim.claim_id)
         for item in items.values()
         for claim in written_block(item.data).claims
         if run_id not in (*claim.support.run_ids, *claim.contra.run_ids)
-    }
+    } - counted
     rows = [
         _evidence(entry, row, _POLARITY_OF[row["judgement"]])
         for row in payload["judgements"]
-        if row["judgement"] in _POLARITY_OF and (row["item_id"], row["claim_id"]) in open_claims - counted
+        if row["judgement"] in _POLARITY_OF and (row["item_id"], row["claim_id"]) in uncounted
     ]
     reasons = [Patch(found, {}, f"judged by run {run_id}") for found in dict.fromkeys(row.item_id for row in rows)]
     return Changes(patches=reasons, evidence=rows)

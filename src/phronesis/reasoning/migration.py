@@ -1,4 +1,4 @@
-"""The handler of ``migrate``, and `Migrator`.
+"""The handler of ``migrate``, and `Migrator`, which writes one entry per old memory.
 
 One old memory becomes claims, in one entry that can be rolled back (RB-23). The memory is an item of the lane, or is in
 the payload if it came from a file; then it is also stored as an item, archived from the start. prepare rewrites it;

@@ -111,7 +111,8 @@ def as_report(text: str) -> str:
 
 def _contains_id(run_id: str, text: str) -> bool:
     """Return whether an id occurs in a text as a whole word."""
-    return re.search(rf"(?<![A-Za-z0-9_-]){re.escape(run_id)}(?![A-Za-z0-9_-])", text) is not None
+    whole = rf"(?<![A-Za-z0-9_-]){re.escape(run_id)}(?![A-Za-z0-9_-])"
+    return run_id in text and re.search(whole, text) is not None
 
 
 MIGRATED_KINDS: Final = tuple(

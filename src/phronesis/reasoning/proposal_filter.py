@@ -96,9 +96,13 @@ def _take_lines(work: _RepairState, text: str) -> None:
 
 def _repair_header(work: _RepairState) -> None:
     first = work.lines[0]
-    similar = re.sub(r"[ \t_-]{1,9}", "_", first[:80].strip().upper()) == HEADER
-    if first != HEADER and (similar or _known_key(first) is not None):
-        work.lines[: int(similar)] = [HEADER]
+    if first == HEADER:
+        return
+    if re.sub(r"[ \t_-]{1,9}", "_", first[:80].strip().upper()) == HEADER:
+        work.lines[0] = HEADER
+        work.note("header")
+    elif _known_key(first) is not None:
+        work.lines.insert(0, HEADER)
         work.note("header")
 
 
@@ -315,10 +319,12 @@ class ProposalFilter:
         content = proposal.content
         violations = gate(content)
         if violations:
-            repaired = None if self.rewrites.get(content) else repair(content)
-            content = self.rewrites.get(content) or ("" if repaired is None else repaired.text)
-            if not content or gate(content):
+            rewritten = self.rewrites.get(content)
+            if not rewritten and (repaired := repair(content)) is not None:
+                rewritten = repaired.text
+            if not rewritten or gate(rewritten):
                 return None, violations
+            content = rewritten
         block = block_of(read_draft(content))
         before = {claim.claim_id: claim for claim in current.claims} if current is not None else {}
         claims = tuple(self._with_facts(claim, before.get(claim.claim_id)) for claim in block.claims)

@@ -1,4 +1,4 @@
-"""Label an attempt as success, failure or unknown from explicit signals in its observations (EMB-02).
+"""Label an attempt as success, failure or unknown, from its observations or from what a person says of it (EMB-02).
 
 Contradicting signals give unknown, with both listed; no signal gives unknown with none.
 """

@@ -1,4 +1,4 @@
-"""The source ``chat``: attempts of an assistant, labelled by the replies of the user and of tools."""
+"""The source ``chat``: read transcripts, and label the attempts of an assistant by the replies of users and tools."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Records of the reasoning bank.
-
-Claims and blocks, migration results, modifier reviews, and checked runs and feedback.
-"""
+"""Claims and blocks, results of migrations, reviews of modifiers, and checked runs and feedback."""
 
 import math
 import unicodedata

@@ -1,4 +1,4 @@
-"""The source ``log``: detect the kind of output and run the parsers for it."""
+"""The source ``log``: detect the kind of output, run the parsers for it, and build drafts of what they find."""
 
 import re
 from bisect import bisect_left, bisect_right

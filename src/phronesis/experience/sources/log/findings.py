@@ -1,4 +1,4 @@
-"""Findings of log parsers (failures, summaries and exit statuses), and the drafts built of them."""
+"""The lines of a log without stamps and colours, and what its parsers find: failures, summaries, exit statuses."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -272,7 +272,7 @@ def test_in_words(name: str) -> str:
     return " ".join(_CAMEL.sub(" ", name.replace("_", " ").replace("/", " ")).lower().split())
 
 
-# Drafts: one per failure, and one for what succeeded.
+# Parts of drafts that several formats share.
 
 MAX_RESULT: Final = 300
 """Characters of a result: an error's type and the first line of its message."""

@@ -362,9 +362,10 @@ def _split_message(message: str) -> tuple[str | None, str]:
     trace = _trace(message)
     if trace and trace.error_type:
         return trace.error_type, trace.message
-    for last in reversed([*_IN_ONE_LINE.finditer(message[:KEPT])]):  # a parser has made blanks of its line ends
-        return short_type(last[1]), message[last.end() : KEPT].strip()
-    return split_error(first)
+    errors = [*_IN_ONE_LINE.finditer(message[:KEPT])]  # a parser has made blanks of its line ends
+    if not errors:
+        return split_error(first)
+    return short_type(errors[-1][1]), message[errors[-1].end() : KEPT].strip()
 
 
 def _trace(text: str) -> Finding | None:
