@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core import calendar, calendar_english
+from phronesis.core import calendar, calendar_chinese, calendar_english
 from phronesis.core.calendar import TimeSpan, find_times, read_times
 from phronesis.core.calendar_spans import NUMBERS as DIGITS
 from phronesis.core.calendar_spans import Grammar, Parts, Reference, Rule, Span, parse_number
@@ -156,7 +156,7 @@ def test_times_stand_in_the_text_in_order_and_the_hints_lose_none(pieces: list[s
     assert all(one.end <= other.start for one, other in pairwise(times))
     reference = Reference(at.date())
     english = [(start, end) for start, end, _ in calendar_english.GRAMMAR.find(text.lower(), reference)]
-    chinese = [(start, end) for start, end, _ in calendar.CHINESE.find(text.lower(), reference)]
+    chinese = [(start, end) for start, end, _ in calendar_chinese.GRAMMAR.find(text.lower(), reference)]
     lost = [(start, end) for start, end in english + chinese if not any(start < t.end and t.start < end for t in times)]
     assert lost == []
     assert not times or read_times(text, AT)[1]
