@@ -32,6 +32,7 @@ hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, sup
 COUNTED = ("tests/laws/", "tests/unit/", "tests/contract/", "tests/interfaces/")  # the folders that coverage counts
 LONG = ("tests/unit/benchmarks/",)  # but for these: they measure whole runs
 CASES = 4  # of a test that coverage counts
+PROCESS_MEMORY = 2 << 30  # bytes of the machine for each process of tests
 EXTENSIONS = ("vector",)  # those that only a superuser may create
 
 
@@ -64,6 +65,16 @@ def pytest_configure() -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         while begun := Coverage.current():
             begun.stop()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Start one process more than there are cores: tests wait for servers and for other processes a quarter of the time.
+
+    Each takes up to 1.5 GB at the end; where memory is short there is one for each core.
+    """
+    cores = os.cpu_count() or 1
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return cores + (memory >= (cores + 1) * PROCESS_MEMORY)
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
