@@ -206,14 +206,27 @@ class LogParse:
         """Return whether a line exists and has not been parsed."""
         return 0 <= n < len(self.lines) and not self.taken[n]
 
+    def free_lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the number and content of each line that has not been parsed when its turn comes."""
+        for n, line in enumerate(self.lines):
+            if not self.taken[n]:
+                yield n, line.text
+
+    def matches(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
+        """Yield the lines not parsed yet that begin as a pattern says."""
+        for n, text in self.free_lines():
+            if match := pattern.match(text):
+                yield n, match
+
     def called(self, n: int, tool: str) -> None:
         """Note that a line shows a tool at work."""
         self.tools.append((n, tool))
         self.known.add(tool)
 
     def count(self, tool: str, n: int, counts: Mapping[str, int | float]) -> None:
-        """Add the counts of a suite on a line."""
+        """Add the counts of a suite on a line, and mark the line."""
         self.summaries.append(Summary(tool, n, counts))
+        self.take(n, n)
 
     def found(self, finding: Finding) -> None:
         """Add a finding and mark its lines."""
