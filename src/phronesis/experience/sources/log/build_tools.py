@@ -33,7 +33,7 @@ _UNPLACED: Final = re.compile(
 
 _GO: Final = re.compile(rf"(?:vet: )?(?:\./)?(?P<file>[^\s:\"{{}}]{{1,300}}\.go):{_PLACE}:(?:\d+:)? (?P<message>.*)\Z")
 _LINT: Final = re.compile(
-    rf"(?P<file>[^\s:\"{{}}]{{1,300}}\.\w{{1,10}}):{_PLACE}:\d{{1,9}}: (?P<code>[A-Z]{{1,6}}\d{{2,6}}) (?P<message>.*)\Z"
+    rf"(?P<file>[^\s:\"{{}}]{{1,300}}\.\w{{1,10}}):{_PLACE}:\d+: (?P<code>[A-Z]{{1,6}}\d{{2,6}}) (?P<message>.*)\Z"
 )
 _FORMS: Final = ((None, _KOTLIN), (None, _COLON), (None, _PAREN), (None, _UNPLACED), ("go", _GO), ("linter", _LINT))
 """Diagnostics on a line of their own, with the tool if the form tells it."""
