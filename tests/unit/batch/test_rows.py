@@ -17,7 +17,7 @@ def read(row: Any) -> BatchRow:
 
 def test_a_run_with_feedback_is_learned_from() -> None:
     row = read({"run_id": "r", "raw": "x", "feedback": FEEDBACK, "note": 1})
-    assert (row.line, row.end, row.run_id, row.learn) == (7, 9, "r", True)
+    assert (row.line, row.run_id, row.learn) == (7, "r", True)
     assert row.run == {"run_id": "r", "raw": "x", "extra": {"note": 1}}
     assert row.feedback is not None
 
