@@ -322,7 +322,7 @@ def _record(lines: list[Line], done: int, at: int) -> _Record | None:
     if mark is None:
         (first, said), command = _message(lines, done, at), ""
     else:
-        source = mark if "<<<<" in lines[mark].text else mark - 1
+        source = mark - 1
         command = _command(lines[source].text) if source >= done else ""
         place = source - 1 if source > done and _PLACE.match(lines[source - 1].text) else max(source, done)
         behind = [line.text for line in lines[mark + 1 : at]]  # the parser's message stands below its mark
@@ -335,14 +335,12 @@ def _record(lines: list[Line], done: int, at: int) -> _Record | None:
 
 
 def _marks(text: str) -> bool:
-    """Return whether a line marks a position in the source line above, or in itself as in PowerShell 2."""
-    text = text.strip()
-    return text.startswith("+") and ("<<<<" in text or (not text.strip("+ ~") and "~" in text))
+    """Return whether a line marks a position in the source line above."""
+    return text.lstrip().startswith("+") and "~" in text and not text.strip("+ ~")
 
 
 def _command(source: str) -> str:
-    before, _, behind = source.strip().removeprefix("+").partition("<<<<")
-    words = f"{before.strip()} {behind.strip()}".strip()
+    words = source.strip().removeprefix("+").strip()
     return _REDIRECTED.sub("", words).removeprefix("... ").removesuffix(" ...").strip()
 
 
