@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from phronesis.experience.sources.log.findings import CommandEnd, Finding, LogParse, foreign
+from phronesis.experience.sources.log.findings import Finding, LogParse, foreign
 from phronesis.experience.sources.log.traces import thrown
 
 _FILE: Final = r"(?P<file>(?:/?[A-Za-z]:[\\/])?[^\s:()\[\]{}\"'<>|][^:\n()\"<>|{}]{0,300})"
@@ -245,8 +245,7 @@ def _sbt_level(reading: LogParse, n: int) -> str | None:
 def _parse_sbt_end(reading: LogParse, n: int, level: str, words: str) -> bool:
     """Parse the end of a task, or its counts over all frameworks."""
     if level == "success" and words.startswith("Total time: "):
-        reading.endings.append(CommandEnd(n, well=True, text=words, tool="sbt"))
-        reading.take(n, n)
+        reading.ended(n, words, well=True, tool="sbt")
     elif level == "error" and (_ENDED.match(words) or _TASK.match(words)):
         reading.found(Finding("sbt", n, n, message=f"error: {words}", follows=True))
     elif counts := _SBT_COUNTS.match(words):

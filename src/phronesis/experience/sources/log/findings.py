@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError
@@ -222,6 +222,11 @@ class LogParse:
         """Note that a line shows a tool at work."""
         self.tools.append((n, tool))
         self.known.add(tool)
+
+    def ended(self, n: int, text: str = "", **fields: Any) -> None:
+        """Add the end of a command on a line, and mark the line."""
+        self.endings.append(CommandEnd(n, text=text.strip(), **fields))
+        self.take(n, n)
 
     def count(self, tool: str, n: int, counts: Mapping[str, int | float]) -> None:
         """Add the counts of a suite on a line, and mark the line."""

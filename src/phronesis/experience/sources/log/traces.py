@@ -35,25 +35,20 @@ _GO_AT: Final = re.compile(r"\t(\S{1,300}\.go):\d{1,9}")
 
 def read_traces(reading: LogParse) -> None:
     """Find the stack traces on lines not parsed yet."""
-    n = 0
-    while n < len(reading.lines):
-        text = reading.text(n)
+    for n, text in reading.free_lines():
         found: Finding | None = None
-        if reading.free(n):
-            if text.endswith(_HEAD):
-                found = _python(reading, n)
-            elif text.startswith('  File "') and ", in " not in text:
-                found = _syntax_error(reading, n)
-            elif _AT.match(text):
-                found = _stack(reading, n)
-            elif "panicked at " in text:
-                found = _rust_panic(reading, n)
-            elif text.startswith(("panic: ", "fatal error: ")):
-                found = go_panic(reading, n)
+        if text.endswith(_HEAD):
+            found = _python(reading, n)
+        elif text.startswith('  File "') and ", in " not in text:
+            found = _syntax_error(reading, n)
+        elif _AT.match(text):
+            found = _stack(reading, n)
+        elif "panicked at " in text:
+            found = _rust_panic(reading, n)
+        elif text.startswith(("panic: ", "fatal error: ")):
+            found = go_panic(reading, n)
         if found is not None:
             reading.found(found)
-            n = max(n, found.last)
-        n += 1
 
 
 def _python(reading: LogParse, start: int) -> Finding:
