@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
 from phronesis.experience.sources.lean.syntax import Declaration, Program
-from phronesis.experience.sources.port import RawText, moment_of
+from phronesis.experience.sources.port import RawText, moment_of, placed_lines
 
 # Lines of a text, with their position, without colours, time stamps and carriage returns.
 
@@ -32,13 +32,12 @@ class Line(NamedTuple):
 
 def split_lines(raw: RawText) -> list[Line]:
     """Return the lines of a text, separated by line feeds only, so that they count as in an editor."""
-    lines, start = [], 0
-    for written in raw.text.split("\n"):
+    lines = []
+    for start, end, written in placed_lines(raw.text):
         said, moment = _COLOUR.sub("", written.rstrip("\r")), None
         if stamp := _STAMP.match(said):
             said, moment = _RUNNER.sub("", said[stamp.end() :], count=1), moment_of(raw, stamp[1])
-        lines.append(Line(start, start + len(written), said, moment))
-        start += len(written) + 1
+        lines.append(Line(start, end, said, moment))
     return lines
 
 

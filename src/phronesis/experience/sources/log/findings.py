@@ -9,7 +9,7 @@ from typing import Any, Final
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError
 from phronesis.experience.laws.event_draft import Artifact
-from phronesis.experience.sources.port import RawText
+from phronesis.experience.sources.port import RawText, placed_lines
 
 MAX_LINE: Final = 2_000
 """Characters of a line that are examined, so that time is linear in the text."""
@@ -53,10 +53,10 @@ def lines_of(raw: RawText) -> list[Line]:
     """Return the lines of a text; incomplete and future time stamps are ignored."""
     out: list[Line] = []
     at: datetime | None = None
-    bare = _unquote_lines([_without_colour(raw.text[start:end]) for start, end in _bounds(raw.text)])
+    bare = _unquote_lines([_without_colour(line) for _, _, line in placed_lines(raw.text)])
     times = [match for text in bare if (match := _TIME.match(text)) and match[1] and match.end() < len(text)]
     gap = min((len(match[1]) for match in times), default=1)  # two blanks in a Jenkins console, else one
-    for n, (start, end) in enumerate(_bounds(raw.text)):
+    for n, (start, end, _) in enumerate(placed_lines(raw.text)):
         text, told = _without_stamp(bare[n], gap)
         if told is not None:
             at = raw.past(told)
@@ -88,15 +88,6 @@ def moment(said: str) -> datetime | None:
         return parse_moment(said.strip().replace("/", "-").replace(" UTC", "Z").replace(" +", "+"), field="at")
     except InputError:
         return None
-
-
-def _bounds(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    while start <= len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        yield start, end
-        start = end + 1
 
 
 def _without_stamp(text: str, gap: int) -> tuple[str, datetime | None]:
