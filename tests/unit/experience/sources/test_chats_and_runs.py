@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from phronesis.experience.laws.event_draft import Draft
 from phronesis.experience.sources.chat import ChatSource
-from phronesis.experience.sources.manual import ManualSource
 from phronesis.experience.sources.run import RunSource
 from unit.experience.sources.labelled_sources import read
 
@@ -170,13 +169,6 @@ def test_a_conversation_is_read_in_every_form_of_its_messages() -> None:
         assert (called.goal, called.attempt, called.label) == (ASKED, "get_weather: Gent", "failure"), form
         assert called.result == GONE, form
         assert (answered.attempt, answered.label) == (ANSWERED, "unknown"), form
-
-
-def test_a_written_label_wins() -> None:
-    labels = {"Success": "success", "失败": "failure", "no": "failure", "unknown": "unknown"}
-    for label, expected in labels.items():
-        (draft,) = read(ManualSource(), f"Tried: a\nResult: it works\nLabel: {label}")
-        assert (draft.label, list(draft.signals)) == (expected, ["given"]), label
 
 
 def test_what_is_no_run_gives_nothing() -> None:
