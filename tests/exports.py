@@ -9,90 +9,60 @@ from pathlib import Path
 from typing import Any
 
 
+def chatgpt(identity: str, title: str, created: float, said: list[tuple[str, str | None, dict[str, Any]]]) -> Any:
+    """Return a conversation of (id, the id before it, the message), which is at its last message."""
+    mapping = {
+        name: {
+            "id": name,
+            "parent": before,
+            "children": [one for one, parent, _ in said if parent == name],
+            "message": {"id": name, **message} if message else None,
+        }
+        for name, before, message in said
+    }
+    made = {"id": identity, "title": title, "create_time": created}
+    return {**made, "mapping": mapping, "current_node": said[-1][0]}
+
+
+def message(role: str, *parts: Any, at: float | None = None, form: str = "text", **more: Any) -> dict[str, Any]:
+    """Return a message of ChatGPT."""
+    time = {} if at is None else {"create_time": at}
+    return {"author": {"role": role}, **time, "content": {"content_type": form, "parts": list(parts)}, **more}
+
+
 def chatgpt_conversation(identity: str = "c-1") -> dict[str, Any]:
     """Return a conversation in two languages whose first answer was given up: it lies on a side branch."""
-
-    def node(name: str, parent: str | None, children: list[str], **message: Any) -> dict[str, Any]:
-        return {"id": name, "parent": parent, "children": children, "message": message or None}
-
-    def text(*parts: Any, form: str = "text") -> dict[str, Any]:
-        return {"content_type": form, "parts": list(parts)}
-
-    mapping = {
-        "root": node("root", None, ["sys"]),
-        "sys": node("sys", "root", ["u1"], id="sys", author={"role": "system"}, content=text("")),
-        "u1": node(
-            "u1",
-            "sys",
-            ["a0", "a1"],
-            id="u1",
-            author={"role": "user"},
-            create_time=1_760_000_000.5,
-            content=text("我住在杭州，对花生过敏。"),
-        ),
-        "a0": node(
-            "a0",
-            "u1",
-            [],
-            id="a0",
-            author={"role": "assistant"},
-            create_time=1_760_000_001,
-            content=text("an answer that was given up"),
-        ),
-        "a1": node(
-            "a1",
-            "u1",
-            ["th"],
-            id="a1",
-            author={"role": "assistant"},
-            create_time=1_760_000_002,
-            content=text("记住了。"),
-            metadata={"model_slug": "gpt-x"},
-        ),
-        "th": node("th", "a1", ["u2"], id="th", author={"role": "assistant"}, content={"content_type": "thoughts"}),
-        "u2": node(
-            "u2",
-            "th",
-            ["a2"],
-            id="u2",
-            author={"role": "user"},
-            create_time=1_760_000_100,
-            content=text({"content_type": "image_asset_pointer"}, "What is on this picture?", form="multimodal_text"),
-            metadata={"attachments": [{"name": "西湖.jpg", "size": 3}]},
-        ),
-        "a2": node(
-            "a2", "u2", [], id="a2", author={"role": "assistant"}, create_time=1_760_000_101, content=text("A lake.")
-        ),
-    }
-    return {"id": identity, "title": "杭州", "create_time": 1_760_000_000, "mapping": mapping, "current_node": "a2"}
+    shown = {"attachments": [{"name": "西湖.jpg", "size": 3}]}
+    image = ({"content_type": "image_asset_pointer"}, "What is on this picture?")
+    said: list[tuple[str, str | None, dict[str, Any]]] = [
+        ("root", None, {}),
+        ("sys", "root", message("system", "")),
+        ("u1", "sys", message("user", "我住在杭州，对花生过敏。", at=1_760_000_000.5)),
+        ("a0", "u1", message("assistant", "an answer that was given up", at=1_760_000_001)),
+        ("a1", "u1", message("assistant", "记住了。", at=1_760_000_002, metadata={"model_slug": "gpt-x"})),
+        ("th", "a1", message("assistant", form="thoughts")),
+        ("u2", "th", message("user", *image, at=1_760_000_100, form="multimodal_text", metadata=shown)),
+        ("a2", "u2", message("assistant", "A lake.", at=1_760_000_101)),
+    ]
+    found: dict[str, Any] = chatgpt(identity, "杭州", 1_760_000_000, said)
+    return found
 
 
 def claude_conversation(identity: str = "k-1") -> dict[str, Any]:
     """Return a conversation with a tool's blocks, an attachment, and a message without words."""
-    return {
-        "uuid": identity,
-        "name": "退火",
-        "created_at": "2026-05-01T08:00:00Z",
-        "chat_messages": [
-            {
-                "uuid": "m1",
-                "sender": "human",
-                "text": "退火温度定 250 °C。",
-                "created_at": "2026-05-01T08:00:00.123456Z",
-                "attachments": [{"file_name": "plan.md", "extracted_content": "Heat slowly, then hold."}],
-                "files": [{"file_name": "炉.png"}],
-            },
-            {
-                "uuid": "m2",
-                "sender": "assistant",
-                "text": "",
-                "created_at": "2026-05-01T08:00:05Z",
-                "content": [{"type": "tool_use", "name": "search"}, {"type": "text", "text": "Noted."}],
-            },
-            {"uuid": "m3", "sender": "human", "text": " ", "created_at": "2026-05-01T08:01:00Z"},
-            {"uuid": "m4", "sender": "human", "text": "And for how long?", "created_at": "2026-05-01T08:02:00Z"},
-        ],
-    }
+    attached = [{"file_name": "plan.md", "extracted_content": "Heat slowly, then hold."}]
+    blocks = [{"type": "tool_use", "name": "search"}, {"type": "text", "text": "Noted."}]
+    rows: list[tuple[str, str, str, dict[str, Any]]] = [
+        ("human", "退火温度定 250 °C。", "00:00.123456", {"attachments": attached, "files": [{"file_name": "炉.png"}]}),
+        ("assistant", "", "00:05", {"content": blocks}),
+        ("human", " ", "01:00", {}),
+        ("human", "And for how long?", "02:00", {}),
+    ]
+    said = [
+        {"uuid": f"m{n}", "sender": sender, "text": text, "created_at": f"2026-05-01T08:{at}Z", **more}
+        for n, (sender, text, at, more) in enumerate(rows, start=1)
+    ]
+    return {"uuid": identity, "name": "退火", "created_at": "2026-05-01T08:00:00Z", "chat_messages": said}
 
 
 MEM0: list[dict[str, Any]] = [
@@ -155,50 +125,27 @@ def repository(folder: Path) -> Path:
 
 def chatgpt_with_tools(identity: str = "c-9") -> dict[str, Any]:
     """Return a conversation with custom instructions, a memory that ChatGPT kept, and what tools were told and said."""
-
-    def content(form: str, **more: Any) -> dict[str, Any]:
-        return {"content_type": form, **more}
-
-    def text(*parts: str) -> dict[str, Any]:
-        return content("text", parts=list(parts))
-
     own = {"about_user_message": "I am a nurse in Kiel.", "about_model_message": "请用中文回答。"}
     wrapped = {"user_profile": "It follows.\nUser profile:\n```I am a nurse in Kiel.```", "user_instructions": ""}
-    said: list[dict[str, Any]] = [
-        {"author": {"role": "system"}, "content": text("")},
-        {
-            "author": {"role": "user"},
-            "content": content("user_editable_context", **wrapped),
-            "metadata": {
-                "is_visually_hidden_from_conversation": True,
-                "user_context_message_data": own if identity == "c-9" else None,
-            },
-        },
-        {
-            "author": {"role": "user"},
-            "content": text("Remember that I keep bees. How warm is it?"),
-            "create_time": 1.7e9,
-        },
-        {
-            "author": {"role": "assistant"},
-            "recipient": "bio",
-            "content": text("User keeps bees."),
-            "create_time": 1.7e9,
-        },
-        {"author": {"role": "tool", "name": "bio"}, "content": text("Model set context updated.")},
-        {"author": {"role": "assistant"}, "recipient": "web", "content": content("code", text='{"query": "weather"}')},
-        {"author": {"role": "tool", "name": "web"}, "content": content("tether_quote", text="{'temp': 21}")},
-        {"author": {"role": "tool", "name": "web"}, "content": text('{"temperature": 21}')},
-        {"author": {"role": "assistant"}, "content": content("execution_output", text="21")},
-        {"author": {"role": "assistant"}, "content": text("21 °C."), "create_time": 1.7e9 + 9},
+    written = {"user_context_message_data": own if identity == "c-9" else None}
+    instructions = message("user", metadata={"is_visually_hidden_from_conversation": True, **written})
+    instructions["content"] = {"content_type": "user_editable_context", **wrapped}
+    bio, web = ({"author": {"role": "tool", "name": name}} for name in ("bio", "web"))
+    said = [
+        message("system", ""),
+        instructions,
+        message("user", "Remember that I keep bees. How warm is it?", at=1.7e9),
+        message("assistant", "User keeps bees.", at=1.7e9, recipient="bio"),
+        message("tool", "Model set context updated.") | bio,
+        message("assistant", '{"query": "weather"}', form="code", recipient="web"),
+        message("tool", "{'temp': 21}", form="tether_quote") | web,
+        message("tool", '{"temperature": 21}') | web,
+        message("assistant", "21", form="execution_output"),
+        message("assistant", "21 °C.", at=1.7e9 + 9),
     ]
-    mapping: dict[str, Any] = {}
-    for n, message in enumerate(said):
-        name = f"{identity}-n{n}"
-        parent = f"{identity}-n{n - 1}" if n else None
-        mapping[name] = {"id": name, "parent": parent, "children": [], "message": {"id": name, **message}}
-    created = 1.7e9 if identity == "c-9" else 1.6e9
-    return {"id": identity, "title": "Bees", "create_time": created, "mapping": mapping, "current_node": name}
+    placed = [(f"{identity}-n{n}", f"{identity}-n{n - 1}" if n else None, one) for n, one in enumerate(said)]
+    found: dict[str, Any] = chatgpt(identity, "Bees", 1.7e9 if identity == "c-9" else 1.6e9, placed)
+    return found
 
 
 def claude_artifacts() -> dict[str, Any]:
