@@ -1,6 +1,5 @@
 """What each format of a log says of failures: the right test, the right message, and no more of them than it tells."""
 
-import json
 import re
 from typing import Final
 
@@ -23,41 +22,6 @@ def log(text: str) -> list[Draft]:
 
 def text_of(name: str) -> str:
     return (DATA / name).read_text("utf-8")
-
-
-def events(text: str, package: str, test: str = "") -> list[str]:
-    """Write lines as ``go test -json`` does."""
-    named = {"Package": package} | ({"Test": test} if test else {})
-    return [
-        json.dumps({"Time": "2025-03-10T17:34:31Z", "Action": "output", **named, "Output": f"{line}\n"})
-        for line in text.splitlines()
-    ]
-
-
-def test_go_test_json_is_read_package_by_package() -> None:
-    store, cache, built = "example.com/store", "example.com/cache", {"ImportPath": "example.com/dir"}
-    lines = [
-        *events("=== RUN   TestUpload", store, "TestUpload"),
-        *events("=== RUN   TestPut", cache, "TestPut"),
-        *events("    store_test.go:31: quota exceeded", store, "TestUpload"),
-        *events("    put_test.go:5: no entry", cache, "TestPut"),
-        *events("--- FAIL: TestUpload (0.00s)", store, "TestUpload"),
-        json.dumps({"Action": "fail", "Package": cache, "Test": "TestPut", "Elapsed": 0.5}),
-        json.dumps({"Action": "skip", "Package": cache, "Test": "TestGet", "Elapsed": 0}),
-        json.dumps({"Action": "fail", "Package": store, "Test": "TestUpload", "Elapsed": 0.01}),
-        json.dumps({"Action": "fail", "Package": store, "Elapsed": 0.02}),
-        json.dumps({"Action": "fail", "Package": cache, "Elapsed": 0.02}),
-        json.dumps({**built, "Action": "build-output", "Output": "./dir_test.go:32:10: undefined: foo\n"}),
-        json.dumps({**built, "Action": "build-fail"}),
-    ]
-    drafts = log("\n".join(lines))
-    assert [(draft.attempt, draft.result, draft.lines) for draft in drafts] == [
-        ("TestUpload", "quota exceeded", (3, 5)),
-        ("TestPut", "no entry", (4, 6)),
-        ("build dir_test.go", "undefined: foo", (11, 11)),
-    ]
-    assert drafts[0].occurred_at is not None
-    assert drafts[0].observations["suite"] == {"passed": 0, "failed": 2, "skipped": 1}
 
 
 RECORD: Final = """{head}
@@ -153,48 +117,6 @@ def test_no_piece_of_a_failed_run_is_a_success() -> None:
         lines = text_of(name).splitlines(keepends=True)
         pieces = ["".join(piece) for n in range(len(lines)) for piece in (lines[:n], lines[n:])]
         assert not [piece for piece in pieces if any(draft.label == "success" for draft in log(piece))], name
-
-
-def suite(cases: str, attributes: str = "") -> str:
-    return f'<?xml version="1.0"?>\n<testsuites><testsuite name="shop" {attributes}>{cases}</testsuite></testsuites>'
-
-
-TRACE: Final = (
-    "Traceback (most recent call last):&#10;  File &quot;/app/test_foo.py&quot;, line 18, in t&#10;"
-    "    self.assertFalse(True)&#10;AssertionError: True is not false&#10;"
-)
-
-
-def test_what_failed_in_a_junit_report_is_a_failure() -> None:
-    cases: list[tuple[str, list[tuple[str, str]]]] = [
-        (
-            suite(
-                '<testcase classname="C" name="a"><skipped/><failure message="12 != 11">trace</failure></testcase>'
-                '<testcase classname="C" name="b"><skipped/><error message="db gone"/></testcase>'
-                '<testcase classname="C" name="c"/>'
-            ),
-            [("C.a", "12 != 11"), ("C.b", "db gone")],
-        ),
-        (
-            suite(f'<testcase name="t"><failure message="{TRACE}"/></testcase>'),
-            [("t", "AssertionError: True is not false")],
-        ),
-        (
-            suite(
-                '<testcase name="t"><error message="exited with error code 1"/></testcase>'
-                '<system-out>Traceback (most recent call last):\n  File "x.py", line 3, in f\n    g()\n'
-                "KeyError: 'port'</system-out>"
-            ),
-            [("t", "KeyError: 'port'")],
-        ),
-        (
-            suite("", 'tests="3" failures="2" errors="1"'),
-            [("shop", "3 failed; the report counts them and lists no case")],
-        ),
-    ]
-    for text, expected in cases:
-        assert failures(text) == expected, text
-        assert not [draft for draft in log(text) if draft.label == "success"], text
 
 
 # Single forms of logs, and what is refused.
