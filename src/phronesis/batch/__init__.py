@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final
 
 from phronesis.batch.rows import (
     BatchRow,
@@ -198,22 +198,26 @@ class Batch:
         """Record and interpret what a row brings and the lane lacks."""
         runs, tenant = self.memory.admin.components.runs, self.memory.admin.tenant
         self._catch_up()
-        held, parts = self._find(row.run_id), dict[str, Done]()
+        held = self._find(row.run_id)
+        run: Done | None = None
+        feedback: Done | None = None
+        learn: Done | None = None
         if row.run is not None:
-            held, parts["run"] = self._take_run(row.run_id, row.run, held)
+            held, run = self._take_run(row.run_id, row.run, held)
         elif held is None:
             raise unknown(row.run_id, self._lane)
         about, said = {"run_id": row.run_id, "item_id": held.id}, held.data.get("feedback")
         if row.feedback is not None:
-            content = {**about, "feedback": row.feedback}
-            is_new = row.feedback != said
-            parts["feedback"] = self._write(handlers.FEEDBACK, held.id, row.feedback, content)[1] if is_new else "known"
-        counts: dict[str, int] = {}
+            feedback = "known"
+            if row.feedback != said:
+                content = {**about, "feedback": row.feedback}
+                _, feedback = self._write(handlers.FEEDBACK, held.id, row.feedback, content)
+        counts: dict[str, Any] = {}
         if row.learn:
-            content = {**about, "read": runs.read_by(tenant, self._lane, row.run_id)}
-            entry, parts["learn"] = self._write(LEARN, held.id, row.feedback or said, content)
+            read = runs.read_by(tenant, self._lane, row.run_id)
+            entry, learn = self._write(LEARN, held.id, row.feedback or said, {**about, "read": read})
             counts = {} if entry is None else self._counts(entry)
-        return RowResult(line=row.line, run_id=row.run_id, **parts, **counts)
+        return RowResult(line=row.line, run_id=row.run_id, run=run, feedback=feedback, learn=learn, **counts)
 
     def _take_run(self, run_id: str, run: Mapping[str, Any], held: Item | None) -> tuple[Item, Done]:
         """Return the item of a run, recorded unless it is held."""
@@ -239,16 +243,18 @@ class Batch:
         stages, tenant = self.memory.admin.components, self.memory.admin.tenant
         key = key_of(self._lane, verb, about, content)
         given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
+        done: Done = "known"
         try:
             written = stages.writer.write(
                 tenant, self._lane, verb=verb, payload=given, actor=self.actor, idempotency_key=key, wait=False
             )
-            entry, done = written.entry, cast("Done", "known" if written.repeated else "recorded")
+            entry = written.entry
+            done = "known" if written.repeated else "recorded"
         except IdempotencyConflict as error:
             if verb != LEARN:
                 raise another(str(payload["run_id"])) from error
             # What the run had read by then is not part of the row's content.
-            entry, done = stages.runs.entry(tenant, str(error.details["entry_id"])), "known"
+            entry = stages.runs.entry(tenant, str(error.details["entry_id"]))
         try:
             stages.writer.interpreter.drain(tenant, entry.lane_id, until=entry.seq)
         except EntryFailed:

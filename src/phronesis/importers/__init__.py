@@ -193,7 +193,7 @@ class ImportRunner:
     def _make_call(self, given: ImportCall, summary: ImportSummary) -> None:
         """Make the call, unless it was made before."""
         user_id = self.user_id or (None if self.namespace else given.owner)
-        owner = {"user_id": user_id, "namespace": self.namespace}
+        owner: dict[str, Any] = {"user_id": user_id, "namespace": self.namespace}
         if given.namespace is not None:  # of a project, whoever worked on it
             owner = {"namespace": self.namespace or given.namespace}
         owner = present_fields(owner)

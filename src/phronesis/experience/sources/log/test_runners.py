@@ -66,7 +66,8 @@ def _read_unittest(reading: LogParse) -> None:
             _add_failed(reading, "unittest", n, last, f"{name}{match[4]}", status=status)
     for n, ran in reading.matches(_RAN):
         reading.called(n, "unittest")
-        if verdict := next((match for k in range(n + 1, n + 4) if (match := _VERDICT.match(reading.text(k)))), None):
+        verdicts = (_VERDICT.match(reading.text(k)) for k in range(n + 1, n + 4))
+        if verdict := next(filter(None, verdicts), None):
             parts = {name: int(count) for name, count in _PART.findall(verdict[1] or "")}
             failed = parts.get("failures", 0) + parts.get("unexpected successes", 0)
             counts = _counts(int(ran[1]), failed, parts.get("errors", 0), parts.get("skipped", 0))
