@@ -1,7 +1,7 @@
 """The lines of a log without stamps and colours, and what its parsers find: failures, summaries, exit statuses."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -208,6 +208,17 @@ class LogParse:
         for n, text in self.free_lines():
             if match := pattern.match(text):
                 yield n, match
+
+    def until(self, start: int, ends: Callable[[str], bool]) -> int:
+        """Return the last non-empty line after ``start`` before one that ends the block; rules do not count."""
+        last = start
+        for n in range(start + 1, len(self.lines)):
+            text = self.text(n)
+            if ends(text):
+                break
+            if text.strip("-=_ "):
+                last = n
+        return last
 
     def called(self, n: int, tool: str) -> None:
         """Note that a line shows a tool at work."""

@@ -1,7 +1,6 @@
 """Parse the output of unittest, cargo test, Maven, ``node --test``, TAP, Jest and mocha."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
@@ -60,7 +59,7 @@ def _counts(tests: int, failed: int, errors: int, skipped: int) -> dict[str, int
 def _read_unittest(reading: LogParse) -> None:
     for n, match in reading.matches(_UNITTEST):
         if reading.text(n - 1).startswith("======"):
-            last = until(reading, n, lambda line: line.startswith("======") or bool(_RAN.match(line)))
+            last = reading.until(n, lambda line: line.startswith("======") or bool(_RAN.match(line)))
             name = match[3] if match[3].rpartition(".")[2] == match[2] else f"{match[3]}.{match[2]}"
             status = "failed" if match[1] == "FAIL" else "error"
             _add_failed(reading, "unittest", n, last, f"{name}{match[4]}", status=status)
@@ -78,7 +77,7 @@ def _read_unittest(reading: LogParse) -> None:
 def _read_cargo(reading: LogParse) -> None:
     shown: set[str] = set()
     for n, match in reading.matches(_CARGO_BLOCK):
-        last = until(reading, n, lambda said: said.startswith(("---- ", "failures:", "test result:")))
+        last = reading.until(n, lambda said: said.startswith(("---- ", "failures:", "test result:")))
         _add_failed(reading, "cargo test", n, last, match[1], status="failed")
         shown.add(match[1])
     for n, match in reading.matches(_CARGO_TEST):
@@ -93,7 +92,7 @@ def _read_cargo(reading: LogParse) -> None:
 def _read_maven(reading: LogParse) -> None:
     """Parse surefire and failsafe output: the failed methods, and the counts of all classes."""
     for n, match in reading.matches(_MAVEN_METHOD):
-        last = until(reading, n, lambda said: said.startswith("[") or "<<< " in said or not said.strip())
+        last = reading.until(n, lambda said: said.startswith("[") or "<<< " in said or not said.strip())
         name = f"{match[2]}.{match[1]}" if match[2] else match[1]
         status = "failed" if match[4] == "FAILURE" else "error"
         found = Finding("surefire", n, last, test=name, seconds=float(match[3].replace(",", ".")), status=status)
@@ -106,18 +105,6 @@ def _read_maven(reading: LogParse) -> None:
             total = total if "Time elapsed" in text else (n, counts)
     if total is not None:  # the last line counts all classes
         reading.count("surefire", total[0], _counts(*(int(count or 0) for count in total[1].groups())))
-
-
-def until(reading: LogParse, start: int, ends: Callable[[str], bool]) -> int:
-    """Return the last non-empty line after ``start`` before one that ends the block; rules do not count."""
-    last = start
-    for n in range(start + 1, len(reading.lines)):
-        text = reading.text(n)
-        if ends(text):
-            break
-        if text.strip("-=_ "):
-            last = n
-    return last
 
 
 # JavaScript: TAP and the spec reporter of ``node --test``, Jest.
@@ -142,7 +129,7 @@ def read_javascript_tests(reading: LogParse) -> None:
 def _read_spec(reading: LogParse) -> None:
     seen: set[str] = set()
     for n, match in reading.matches(_SPEC):
-        last = until(reading, n, lambda said: said.lstrip().startswith(("✖ ", "✔ ", "ℹ ", "▶ ", "test at ")))
+        last = reading.until(n, lambda said: said.lstrip().startswith(("✖ ", "✔ ", "ℹ ", "▶ ", "test at ")))
         if match[1] not in seen:  # they are repeated at the end
             found = Finding("node --test", n, last, test=match[1], status="failed")
             reading.found(with_trace(reading, n + 1, last, found))
@@ -169,7 +156,7 @@ def _read_tap(reading: LogParse) -> None:
             continue
         last = n
         if reading.text(n + 1).strip() == "---":
-            last = until(reading, n, lambda said: said.strip() == "...")
+            last = reading.until(n, lambda said: said.strip() == "...")
             last += reading.text(last + 1).strip() == "..."
         reading.found(_tap_failure(reading, n, last, match[2]))
     reading.count("node --test", n, counts)
@@ -189,7 +176,7 @@ def _read_jest(reading: LogParse) -> None:
         reading.count("jest", n, {name: int(count) for count, name in _JEST_PART.findall(counts[1])})
     seen: set[str] = set()
     for n, match in reading.matches(_JEST):
-        last = until(reading, n, lambda text: text.startswith(("  ● ", "Test Suites:", "FAIL ", "PASS ", "Tests: ")))
+        last = reading.until(n, lambda text: text.startswith(("  ● ", "Test Suites:", "FAIL ", "PASS ", "Tests: ")))
         if match[1] not in seen:
             message = next((text for k in range(n + 1, last + 1) if (text := reading.text(k).strip())), "")
             places = [place[1] for k in range(n, last + 1) if (place := _PLACE.match(reading.text(k)))]
