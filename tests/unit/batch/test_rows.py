@@ -57,8 +57,5 @@ def test_what_is_wrong_is_named() -> None:
             read(row)
         assert refused.value.field == field, row
         assert len(refused.value.message) < 300, row
-
-
-def test_a_fault_of_the_file_is_the_rows() -> None:
     with pytest.raises(InputError, match="too long"):
         read_row(RowSource(1, b"", 5, "too long"))
