@@ -1,6 +1,7 @@
 """Exports of other programs as their authors' documents describe them, made up here: nobody's data."""
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import zipfile
@@ -8,124 +9,55 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+DATA = Path(__file__).parent / "unit" / "importers" / "data"
+
+
+def export(name: str) -> Any:
+    """Return the value of an export, new at each call."""
+    return json.loads((DATA / f"{name}.json").read_text("utf-8"))
+
+
+def rows(name: str) -> list[Any]:
+    """Return the lines of a transcript."""
+    return [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text("utf-8").splitlines()]
+
+
+MEM0: list[dict[str, Any]] = export("mem0")
+LANGGRAPH: list[dict[str, Any]] = export("langgraph")
+LETTA: dict[str, Any] = export("letta")
+LETTA_FIRST: dict[str, Any] = export("letta_first")
+CLAUDE_MEM: dict[str, list[dict[str, Any]]] = export("claude_mem")
+DIRECTIVES = CLAUDE_MEM.pop("directives")
+CLAUDE_MEMORY: dict[str, Any] = export("claude_memory")
+CLAUDE_PROJECTS: list[dict[str, Any]] = export("claude_projects")
+
 
 def chatgpt_conversation(identity: str = "c-1") -> dict[str, Any]:
     """Return a conversation in two languages whose first answer was given up: it lies on a side branch."""
+    return {**export("chatgpt_branches"), "id": identity}
 
-    def node(name: str, parent: str | None, children: list[str], **message: Any) -> dict[str, Any]:
-        return {"id": name, "parent": parent, "children": children, "message": message or None}
 
-    def text(*parts: Any, form: str = "text") -> dict[str, Any]:
-        return {"content_type": form, "parts": list(parts)}
+def chatgpt_with_tools(identity: str = "c-9") -> dict[str, Any]:
+    """Return a conversation with custom instructions, a memory that ChatGPT kept, and what tools were told and said.
 
-    mapping = {
-        "root": node("root", None, ["sys"]),
-        "sys": node("sys", "root", ["u1"], id="sys", author={"role": "system"}, content=text("")),
-        "u1": node(
-            "u1",
-            "sys",
-            ["a0", "a1"],
-            id="u1",
-            author={"role": "user"},
-            create_time=1_760_000_000.5,
-            content=text("我住在杭州，对花生过敏。"),
-        ),
-        "a0": node(
-            "a0",
-            "u1",
-            [],
-            id="a0",
-            author={"role": "assistant"},
-            create_time=1_760_000_001,
-            content=text("an answer that was given up"),
-        ),
-        "a1": node(
-            "a1",
-            "u1",
-            ["th"],
-            id="a1",
-            author={"role": "assistant"},
-            create_time=1_760_000_002,
-            content=text("记住了。"),
-            metadata={"model_slug": "gpt-x"},
-        ),
-        "th": node("th", "a1", ["u2"], id="th", author={"role": "assistant"}, content={"content_type": "thoughts"}),
-        "u2": node(
-            "u2",
-            "th",
-            ["a2"],
-            id="u2",
-            author={"role": "user"},
-            create_time=1_760_000_100,
-            content=text({"content_type": "image_asset_pointer"}, "What is on this picture?", form="multimodal_text"),
-            metadata={"attachments": [{"name": "西湖.jpg", "size": 3}]},
-        ),
-        "a2": node(
-            "a2", "u2", [], id="a2", author={"role": "assistant"}, create_time=1_760_000_101, content=text("A lake.")
-        ),
-    }
-    return {"id": identity, "title": "杭州", "create_time": 1_760_000_000, "mapping": mapping, "current_node": "a2"}
+    One under another id is earlier, and without the instructions as the user wrote them.
+    """
+    found: dict[str, Any] = json.loads(json.dumps(export("chatgpt_tools")).replace("c-9", identity))
+    if identity != "c-9":
+        found["create_time"] = 1.6e9
+        found["mapping"][f"{identity}-n1"]["message"]["metadata"]["user_context_message_data"] = None
+    return found
 
 
 def claude_conversation(identity: str = "k-1") -> dict[str, Any]:
     """Return a conversation with a tool's blocks, an attachment, and a message without words."""
-    return {
-        "uuid": identity,
-        "name": "退火",
-        "created_at": "2026-05-01T08:00:00Z",
-        "chat_messages": [
-            {
-                "uuid": "m1",
-                "sender": "human",
-                "text": "退火温度定 250 °C。",
-                "created_at": "2026-05-01T08:00:00.123456Z",
-                "attachments": [{"file_name": "plan.md", "extracted_content": "Heat slowly, then hold."}],
-                "files": [{"file_name": "炉.png"}],
-            },
-            {
-                "uuid": "m2",
-                "sender": "assistant",
-                "text": "",
-                "created_at": "2026-05-01T08:00:05Z",
-                "content": [{"type": "tool_use", "name": "search"}, {"type": "text", "text": "Noted."}],
-            },
-            {"uuid": "m3", "sender": "human", "text": " ", "created_at": "2026-05-01T08:01:00Z"},
-            {"uuid": "m4", "sender": "human", "text": "And for how long?", "created_at": "2026-05-01T08:02:00Z"},
-        ],
-    }
+    return {**export("claude_conversation"), "uuid": identity}
 
 
-MEM0: list[dict[str, Any]] = [
-    {
-        "id": "a-1",
-        "memory": "对花生过敏",
-        "hash": "h",
-        "user_id": "tom",
-        "metadata": {"category": "health"},
-        "created_at": "2025-07-01T10:00:00-07:00",
-        "updated_at": None,
-    },
-    {
-        "id": "a-2",
-        "memory": "Works at a bakery",
-        "user_id": "lin",
-        "agent_id": "helper",
-        "created_at": "2025-07-02T10:00:00Z",
-    },
-    {"id": "a-3", "memory": "", "user_id": "lin"},
-]
-
-LANGGRAPH: list[dict[str, Any]] = [
-    {
-        "namespace": ["memories", "lin"],
-        "key": "k1",
-        "value": {"kind": "Memory", "content": {"content": "喜欢绿茶"}},
-        "created_at": "2026-01-01T00:00:00Z",
-    },
-    {"namespace": ["profile"], "key": "k2", "value": {"name": "Lin", "age": 30}},
-    {"namespace": "a.b", "key": "k3", "value": "plain words"},
-    {"namespace": ["x"], "key": "k4", "value": {}},
-]
+def claude_artifacts() -> dict[str, Any]:
+    """Return a conversation in which an artifact is made and changed, with an attached file."""
+    found: dict[str, Any] = export("claude_artifacts")
+    return found
 
 
 def written(path: Path, value: Any) -> Path:
@@ -153,98 +85,6 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-def chatgpt_with_tools(identity: str = "c-9") -> dict[str, Any]:
-    """Return a conversation with custom instructions, a memory that ChatGPT kept, and what tools were told and said."""
-
-    def content(form: str, **more: Any) -> dict[str, Any]:
-        return {"content_type": form, **more}
-
-    def text(*parts: str) -> dict[str, Any]:
-        return content("text", parts=list(parts))
-
-    own = {"about_user_message": "I am a nurse in Kiel.", "about_model_message": "请用中文回答。"}
-    wrapped = {"user_profile": "It follows.\nUser profile:\n```I am a nurse in Kiel.```", "user_instructions": ""}
-    said: list[dict[str, Any]] = [
-        {"author": {"role": "system"}, "content": text("")},
-        {
-            "author": {"role": "user"},
-            "content": content("user_editable_context", **wrapped),
-            "metadata": {
-                "is_visually_hidden_from_conversation": True,
-                "user_context_message_data": own if identity == "c-9" else None,
-            },
-        },
-        {
-            "author": {"role": "user"},
-            "content": text("Remember that I keep bees. How warm is it?"),
-            "create_time": 1.7e9,
-        },
-        {
-            "author": {"role": "assistant"},
-            "recipient": "bio",
-            "content": text("User keeps bees."),
-            "create_time": 1.7e9,
-        },
-        {"author": {"role": "tool", "name": "bio"}, "content": text("Model set context updated.")},
-        {"author": {"role": "assistant"}, "recipient": "web", "content": content("code", text='{"query": "weather"}')},
-        {"author": {"role": "tool", "name": "web"}, "content": content("tether_quote", text="{'temp': 21}")},
-        {"author": {"role": "tool", "name": "web"}, "content": text('{"temperature": 21}')},
-        {"author": {"role": "assistant"}, "content": content("execution_output", text="21")},
-        {"author": {"role": "assistant"}, "content": text("21 °C."), "create_time": 1.7e9 + 9},
-    ]
-    mapping: dict[str, Any] = {}
-    for n, message in enumerate(said):
-        name = f"{identity}-n{n}"
-        parent = f"{identity}-n{n - 1}" if n else None
-        mapping[name] = {"id": name, "parent": parent, "children": [], "message": {"id": name, **message}}
-    created = 1.7e9 if identity == "c-9" else 1.6e9
-    return {"id": identity, "title": "Bees", "create_time": created, "mapping": mapping, "current_node": name}
-
-
-def claude_artifacts() -> dict[str, Any]:
-    """Return a conversation in which an artifact is made and changed, with an attached file."""
-
-    def artifact(**given: Any) -> dict[str, Any]:
-        return {"type": "tool_use", "name": "artifacts", "input": {"id": "plan", **given}}
-
-    made = artifact(command="create", title="Feeding plan", content="# Feeding plan\n\nFeed the goats at noon.")
-    changed = artifact(command="update", old_str="at noon", new_str="at sunrise")
-    words = {"type": "text", "text": "Ok."}
-    at = "2026-06-01T08:00:00Z"
-    attached = {"file_name": "barn.txt", "extracted_content": "The barn door sticks in winter."}
-    return {
-        "uuid": "k-2",
-        "name": "Goats",
-        "chat_messages": [
-            {"uuid": "g1", "sender": "human", "text": "Plan it.", "created_at": at, "attachments": [attached]},
-            {"uuid": "g2", "sender": "assistant", "text": "", "created_at": at, "content": [made]},
-            {"uuid": "g3", "sender": "assistant", "created_at": at, "content": [changed, words]},
-        ],
-    }
-
-
-CLAUDE_MEMORY: dict[str, Any] = {
-    "account_uuid": "acc",
-    "conversations_memory": "**Work context**\n\nAda restores pipe organs in Bergen.",
-    "project_memories": {"p-1": "The organ of Voss has 28 stops.", "p-2": ""},
-    "memory_files": [{"path": "/food.md", "content": "Allergic to walnuts.", "updated_at": "2026-02-01T00:00:00Z"}],
-}
-CLAUDE_PROJECTS: list[dict[str, Any]] = [
-    {
-        "uuid": "p-1",
-        "name": "Voss organ",
-        "description": "Restoration until 2028.",
-        "prompt_template": "Answer with stop names in German.",
-        "updated_at": "2026-03-01T00:00:00Z",
-        "docs": [
-            {"uuid": "d-1", "filename": "pipes.md", "content": "# Pipes\n\nThe trumpet pipes are of zinc."},
-            {"uuid": "d-2", "filename": "empty.md", "content": ""},
-        ],
-    },
-    {"uuid": "p-0", "name": "How to use Claude", "prompt_template": "", "is_starter_project": True, "docs": []},
-]
-
-
 def claude_archive(path: Path) -> Path:
     """Write an export of Claude as a zip archive and return where."""
     with zipfile.ZipFile(path, "w") as archive:
@@ -253,110 +93,6 @@ def claude_archive(path: Path) -> Path:
         archive.writestr("data/memories/acc.json", json.dumps(CLAUDE_MEMORY, indent=2))
         archive.writestr("data/projects.json", json.dumps(CLAUDE_PROJECTS))
     return path
-
-
-LETTA: dict[str, Any] = {
-    "agents": [
-        {
-            "id": "agent-0",
-            "name": "Sam",
-            "block_ids": ["block-0", "block-1", "block-9"],
-            "memory_blocks": [],
-            "messages": [
-                {"id": "message-0", "role": "system", "content": [{"type": "text", "text": "You are Sam."}]},
-                {
-                    "id": "message-1",
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": '{"type": "user_message", "message": "My dog is called Pico."}'}
-                    ],
-                    "created_at": "2025-10-31T22:56:56.459100+00:00",
-                },
-                {"id": "message-2", "role": "user", "content": '{"type": "login", "last_login": "never"}'},
-                {
-                    "id": "message-3",
-                    "role": "assistant",
-                    "content": [{"type": "text", "text": "I should greet."}],
-                    "tool_calls": [{"function": {"name": "send_message", "arguments": '{"message": "Hello, Pico!"}'}}],
-                    "created_at": "2025-10-31T22:57:00+00:00",
-                },
-                {"id": "message-4", "role": "tool", "content": [{"type": "text", "text": '{"status": "OK"}'}]},
-            ],
-        }
-    ],
-    "blocks": [
-        {"id": "block-0", "label": "human", "value": "First name: Chad\nInterests: sailing regattas"},
-        {"id": "block-1", "label": "persona", "value": "I am Sam. My voice is soft.", "description": "The agent."},
-        {"id": "block-2", "label": "team", "value": "The team meets on Tuesdays."},
-        {"id": "block-3", "label": "empty", "value": " "},
-    ],
-    "files": [{"id": "file-0", "file_name": "charts.txt", "content": "The reef at Kiel is marked in red."}],
-    "groups": [],
-    "sources": [],
-    "tools": [],
-}
-LETTA_FIRST: dict[str, Any] = {
-    "agent_type": "memgpt_agent",
-    "name": "Old",
-    "core_memory": [{"label": "human", "value": "Chad grows dahlias.", "limit": 5000}],
-    "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}], "created_at": "2025-04-01T00:00:00Z"}],
-}
-
-CLAUDE_MEM: dict[str, list[dict[str, Any]]] = {
-    "observations": [
-        {
-            "id": 1,
-            "memory_session_id": "m-1",
-            "project": "engine",
-            "type": "decision",
-            "title": "Retries use exponential backoff",
-            "narrative": "The uploader failed under load, so each retry waits twice as long.",
-            "facts": '["The first delay is 200 ms", "The uploader failed under load"]',
-            "concepts": '["trade-off"]',
-            "files_modified": '["src/upload.py"]',
-            "created_at": "2026-04-01T10:00:00.000Z",
-            "created_at_epoch": 1_775_037_600_000,
-        },
-        {"id": 2, "memory_session_id": "m-1", "project": "engine", "type": "change", "created_at_epoch": 1},
-    ],
-    "sessions": [
-        {"content_session_id": "s-1", "memory_session_id": "m-1", "project": "engine", "custom_title": "Upload"}
-    ],
-    "summaries": [
-        {
-            "memory_session_id": "m-1",
-            "project": "engine",
-            "request": "Make the upload robust",
-            "learned": "The proxy drops idle connections",
-            "created_at_epoch": 1_775_037_700_000,
-        }
-    ],
-    "prompts": [
-        {
-            "content_session_id": "s-1",
-            "prompt_number": 1,
-            "prompt_text": "Our staging bucket is called heron. Fix the upload.",
-            "created_at_epoch": 1_775_037_500_000,
-        },
-        {"content_session_id": "s-1", "prompt_number": 2, "prompt_text": ""},
-    ],
-}
-DIRECTIVES: list[dict[str, Any]] = [
-    {
-        "scope": "global",
-        "content": "Always write commit messages in English.",
-        "status": "active",
-        "created_at_epoch": 5,
-    },
-    {
-        "scope": "project",
-        "project": "engine",
-        "content": "Never push to main.",
-        "status": "active",
-        "created_at_epoch": 6,
-    },
-    {"scope": "global", "content": "Gone.", "status": "removed", "created_at_epoch": 7},
-]
 
 
 def claude_mem_database(path: Path) -> Path:
@@ -375,41 +111,6 @@ def claude_mem_database(path: Path) -> Path:
     return path
 
 
-NOTES = {
-    "auth.md": """---
-title: Authentication System
-permalink: auth-system
-tags: [security, api]
-created: 2026-01-10T14:30:00Z
----
-
-# Authentication System
-
-See [[Login Flow]].
-
-- [decision] Use JWT tokens for sign-in #security (after the audit)
-- [fact] A session ends after 24 hours
-- [ ] write the tests
-- [x] read the code
-- [a link](https://example.org) to a page
-- [人] 李工负责登录
-
-- implements [[Authentication Spec]]
-
-```
-- [fact] not an observation
-```
-""",
-    "daily/2026-02-03.md": "今天把炉子的温度调到了 250 度。 #炉子\n",
-    "exported.md": "---\ntype: Fact\nphronesis: {id: x}\n---\n\nOur own.\n",
-    "empty.md": "---\ntitle: Nothing\n---\n",
-    ".obsidian/help.md": "not a note",
-}
-
-
 def vault(folder: Path) -> Path:
     """Write a folder of notes and return where."""
-    for name, text in NOTES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
-    return folder
+    return Path(shutil.copytree(DATA / "vault", folder))

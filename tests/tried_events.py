@@ -121,10 +121,6 @@ class Tried:
         found: Principle = self.again(made.id)
         return found
 
-    def holds(self) -> bool:
-        """Whether a rebuild gives what there is."""
-        return all(one.equal for one in [self.memory.admin.rebuild(verify=True)])
-
 
 @contextmanager
 def trying(url: str, policy: Mapping[str, Any] | None = None) -> Iterator[Tried]:

@@ -94,10 +94,12 @@ def test_an_erased_text_says_so(memory: Memory) -> None:
     ((event, _), *_) = memory.resources.ingest_source(NOTES, source_type="manual")
     reference = str(event.source_ref)
     assert memory.erase(id=event.id).clean
+    assert list(memory.get_all(kinds=["l1"])) == []
     found = memory.resources.get_source(reference)
     assert (found.erased, found.text, found.excerpt, found.source_ref) == (True, "", "", reference)
     with pytest.raises(NotFound):
         memory.resources.get_source(event.id)
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_names_are_of_the_scope_and_ids_of_the_tenant(memory: Memory) -> None:

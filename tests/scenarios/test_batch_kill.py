@@ -39,7 +39,7 @@ def rows() -> bytes:
 def take_in(url: str, path: str) -> None:
     say = Said(path)
     with Memory.open(url, policy=POLICY) as memory:
-        for told in Batch(memory, user_id="lin", window=5).run(io.BytesIO(rows())):
+        for told in Batch(memory, user_id="lin").run(io.BytesIO(rows())):
             say(**told.to_dict())
 
 

@@ -151,11 +151,3 @@ def test_one_event_of_a_call_can_be_erased_alone(memory: Memory) -> None:
     memory.erase(id=told[1][0].id)
     assert list(memory.get_all(kinds=["l1"])) == []
     assert memory.admin.rebuild(verify=True).equal
-
-
-def test_an_event_of_a_source_goes_with_the_text_it_was_read_from(memory: Memory) -> None:
-    told = memory.resources.ingest_source(path=LOG, source_type="lean")
-    assert len(told) > 1
-    assert memory.erase(id=told[0][0].id).clean
-    assert list(memory.get_all(kinds=["l1"])) == []
-    assert memory.admin.rebuild(verify=True).equal

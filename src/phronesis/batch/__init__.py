@@ -135,31 +135,18 @@ def unknown(run_id: str, lane: LaneName) -> NotFound:
     return NotFound(f"there is no run {run_id!r:.80} for {lane}; a row with its output records it", field="run_id")
 
 
-WINDOW: Final = 64
-"""Number of rows recorded before they are interpreted: as many as one transaction applies."""
-
-WINDOW_BYTES: Final = 4 << 20
-"""Bytes of recorded rows after which they are interpreted, whatever their number."""
+VECTORS_EVERY: Final = 64
+"""Number of rows after which vectors are made: an encoder is faster with many texts than with few."""
 
 OF_A_ROW: Final = (InputError, NotFound, Conflict, EntryFailed, StorageRefused)
 """Errors that concern one row. Any other (full disk, lock, unknown verb) concerns all and ends the batch."""
 
 
 @dataclass(slots=True)
-class _PendingRow:
-    """A recorded row that is not interpreted yet: its run's item, its entries in order, and what was done, by verb."""
-
-    row: BatchRow
-    item_id: str
-    entries: dict[str, Entry] = field(default_factory=dict)
-    told: dict[str, Done] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
 class Batch:
     """Imports the runs of a file into one user's lane, or a namespace's.
 
-    Recorded rows survive a killed process; the next process that works on the store interprets them. Each entry has an
+    What a killed process recorded is interpreted by the next one that works on the store. Each entry has an
     idempotency key derived from its content: the same file again, or in two processes at once, does only what is
     missing. ``on_bytes`` is called with the number of bytes done.
     """
@@ -168,7 +155,6 @@ class Batch:
     user_id: str | None = None
     namespace: str | None = None
     actor: str = "agent"
-    window: int = WINDOW
     on_bytes: Callable[[int], object] = lambda _: None
     _lane: LaneName = field(init=False)
 
@@ -181,145 +167,102 @@ class Batch:
 
         A wrong row yields an error, and the batch continues.
         """
-        waiting: list[_PendingRow | RowResult] = []
-        begun = done = 0
-        for piece in read_pieces(stream):
-            row = self._read(piece)
-            again = isinstance(row, BatchRow) and any(
-                isinstance(one, _PendingRow) and one.row.run_id == row.run_id for one in waiting
-            )
-            if again or len(waiting) >= self.window or done - begun > WINDOW_BYTES:
-                yield from self._finish_window(waiting, done)
-                waiting, begun = [], done
-            if not waiting:
-                self._catch_up()
-            try:
-                waiting.append(self._record(row) if isinstance(row, BatchRow) else row)
-            except OF_A_ROW as error:
-                waiting.append(failed_row(row.line, row.run_id, error))
-            done = piece.end
-        yield from self._finish_window(waiting, done)
+        for n, result in enumerate(self._results(stream, self._take), start=1):
+            yield result
+            if n % VECTORS_EVERY == 0:
+                self._make_vectors()
+        self._make_vectors()
 
     def foresee(self, stream: BinaryIO) -> Iterator[RowResult]:
         """Yield what ``run`` would do with each row, and its errors; nothing is written."""
-        foresight = BatchForecast(self.memory, self._lane)
+        return self._results(stream, BatchForecast(self.memory, self._lane).of)
+
+    def _results(self, stream: BinaryIO, take: Callable[[BatchRow], RowResult]) -> Iterator[RowResult]:
         for piece in read_pieces(stream):
-            row = self._read(piece)
+            row = None
             try:
-                yield foresight.of(row) if isinstance(row, BatchRow) else row
+                row = self._read(piece)
+                result = take(row)
             except OF_A_ROW as error:
-                yield failed_row(row.line, row.run_id, error)
+                result = failed_row(piece.line, named_in(piece) if row is None else row.run_id, error)
+            yield result
             self.on_bytes(piece.end)
 
-    def _read(self, piece: RowSource) -> BatchRow | RowResult:
-        """Parse a row in its recorded form, or return its error."""
-        cleaned = self.memory.admin.components.writer.redactor.cleaned
-        try:
-            row = read_row(piece)
-            run, feedback = (None if one is None else cleaned(one) for one in (row.run, row.feedback))
-            return replace(row, run=run, feedback=feedback)
-        except InputError as error:
-            return failed_row(piece.line, named_in(piece), error)
+    def _read(self, piece: RowSource) -> BatchRow:
+        """Parse a row in its recorded form."""
+        row, cleaned = read_row(piece), self.memory.admin.components.writer.redactor.cleaned
+        run, feedback = (None if one is None else cleaned(one) for one in (row.run, row.feedback))
+        return replace(row, run=run, feedback=feedback)
 
-    def _record(self, row: BatchRow) -> _PendingRow:
-        """Record a row as pending entries."""
+    def _take(self, row: BatchRow) -> RowResult:
+        """Record and interpret what a row brings and the lane lacks."""
+        runs, tenant = self.memory.admin.components.runs, self.memory.admin.tenant
+        self._catch_up()
         held = self._find(row.run_id)
-        job = _PendingRow(row, "" if held is None else held.id)
+        run: Done | None = None
+        feedback: Done | None = None
+        learn: Done | None = None
         if row.run is not None:
-            held = self._record_run(job, row.run, held)
+            held, run = self._take_run(row.run_id, row.run, held)
         elif held is None:
             raise unknown(row.run_id, self._lane)
-        about = {"run_id": row.run_id, "item_id": job.item_id}
-        said = held.data.get("feedback") if held is not None else None
-        if row.feedback is not None and said == row.feedback:
-            job.told[handlers.FEEDBACK] = "known"
-        elif row.feedback is not None:
-            self._write(job, handlers.FEEDBACK, row.feedback, {**about, "feedback": row.feedback})
+        about, said = {"run_id": row.run_id, "item_id": held.id}, held.data.get("feedback")
+        if row.feedback is not None:
+            feedback = "known"
+            if row.feedback != said:
+                content = {**about, "feedback": row.feedback}
+                _, feedback = self._write(handlers.FEEDBACK, held.id, row.feedback, content)
+        counts: dict[str, Any] = {}
         if row.learn:
-            read = self.memory.admin.components.runs.read_by(self.memory.admin.tenant, self._lane, row.run_id)
-            self._write(job, LEARN, row.feedback or said, {**about, "read": read})
-        return job
+            read = runs.read_by(tenant, self._lane, row.run_id)
+            entry, learn = self._write(LEARN, held.id, row.feedback or said, {**about, "read": read})
+            counts = {} if entry is None else self._counts(entry)
+        return RowResult(line=row.line, run_id=row.run_id, run=run, feedback=feedback, learn=learn, **counts)
 
-    def _record_run(self, job: _PendingRow, run: Mapping[str, Any], held: Item | None) -> Item | None:
-        """Record a row's run, unless it is held; return the held item, None while the run is pending."""
+    def _take_run(self, run_id: str, run: Mapping[str, Any], held: Item | None) -> tuple[Item, Done]:
+        """Return the item of a run, recorded unless it is held."""
+        done: Done = "known"
         if held is None:
-            entry = self._write(job, handlers.RUN, None, run)
-            job.item_id = item_id(entry.id, handlers.RUN, job.row.run_id)
-            if job.told[handlers.RUN] == "known":  # recorded since the check, by another process or a killed run
-                held = self._find(job.row.run_id)
-                if held is None and not self.memory.admin.components.runs.waits(self.memory.admin.tenant, entry):
-                    raise taken_back(job.row.run_id)
-        if held is not None:
-            if said_of(handlers.run_of(held)) != said_of(handlers.recorded_run(fit(run))):
-                raise another(job.row.run_id)
-            job.item_id, job.told[handlers.RUN] = held.id, "known"
-        return held
+            entry, done = self._write(handlers.RUN, run_id, None, run)
+            held = self._find(run_id)
+            if held is None and done == "known":  # recorded since the check, by another process or a killed run
+                raise taken_back(run_id)
+            if held is None or (entry is not None and held.id != item_id(entry.id, handlers.RUN, run_id)):
+                raise Conflict(
+                    f"another writer recorded run {run_id!r:.80} at the same time; run the batch again", field="run_id"
+                )
+        if said_of(handlers.run_of(held)) != said_of(handlers.recorded_run(fit(run))):
+            raise another(run_id)
+        return held, done
 
-    def _write(self, job: _PendingRow, verb: str, content: Any, payload: Mapping[str, Any]) -> Entry:
-        """Record an entry, or return the existing one with the same content."""
+    def _write(self, verb: str, about: str, content: Any, payload: Mapping[str, Any]) -> tuple[Entry | None, Done]:
+        """Record an entry unless there is one with the same content, and interpret it.
+
+        Return it, or None where it failed and a retry replaces it.
+        """
         stages, tenant = self.memory.admin.components, self.memory.admin.tenant
-        key = key_of(self._lane, verb, job.row.run_id if verb == handlers.RUN else job.item_id, content)
+        key = key_of(self._lane, verb, about, content)
         given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
+        done: Done = "known"
         try:
             written = stages.writer.write(
                 tenant, self._lane, verb=verb, payload=given, actor=self.actor, idempotency_key=key, wait=False
             )
+            entry = written.entry
+            done = "known" if written.repeated else "recorded"
         except IdempotencyConflict as error:
             if verb != LEARN:
-                raise another(job.row.run_id) from error
+                raise another(str(payload["run_id"])) from error
             # What the run had read by then is not part of the row's content.
-            entry, repeated = stages.runs.entry(tenant, str(error.details["entry_id"])), True
-        else:
-            entry, repeated = written.entry, written.repeated
-        job.entries[verb], job.told[verb] = entry, "known" if repeated else "recorded"
-        return entry
-
-    def _finish_window(self, waiting: list[_PendingRow | RowResult], done: int) -> Iterator[RowResult]:
-        """Interpret a window's entries in order, and yield the results of its rows."""
-        for one in waiting:
-            yield self._finish(one) if isinstance(one, _PendingRow) else one
-            if isinstance(one, _PendingRow):
-                self.on_bytes(one.row.end)
-        if waiting:
-            stages = self.memory.admin.components
-            with suppress(ModelError):  # encoder unavailable: the next window, a flush or a worker makes the vectors
-                stages.vectorizer.run(self.memory.admin.tenant)
-            self.on_bytes(done)
-
-    def _finish(self, job: _PendingRow) -> RowResult:
-        row, told = job.row, job.told
-        try:
-            retried = [entry for entry in job.entries.values() if not self._interpret_entry(entry)]
-            held = self._find(row.run_id)
-            if held is None or held.id != job.item_id:
-                raise Conflict(
-                    f"another writer recorded run {row.run_id!r:.80} at the same time; run the batch again",
-                    field="run_id",
-                )
-            learn = None if retried else job.entries.get(LEARN)
-            counts: dict[str, Any] = {} if learn is None else self._counts(learn)
-        except OF_A_ROW as error:
-            return failed_row(row.line, row.run_id, error)
-        return RowResult(
-            line=row.line,
-            run_id=row.run_id,
-            run=told.get(handlers.RUN),
-            feedback=told.get(handlers.FEEDBACK),
-            learn=told.get(LEARN),
-            **counts,
-        )
-
-    def _interpret_entry(self, entry: Entry) -> bool:
-        """Ensure that an entry is interpreted; return False if it failed and a retry replaces it."""
-        stages, tenant = self.memory.admin.components, self.memory.admin.tenant
+            entry = stages.runs.entry(tenant, str(error.details["entry_id"]))
         try:
             stages.writer.interpreter.drain(tenant, entry.lane_id, until=entry.seq)
         except EntryFailed:
             with stages.database.transaction(tenant, "read") as unit:
                 if retry_of(unit, entry) is None:
                     raise
-            return False
-        return True
+            return None, done
+        return entry, done
 
     def _counts(self, learn: Entry) -> dict[str, int]:
         result = self.memory.admin.components.runs.learned(self.memory.admin.tenant, learn.id)
@@ -331,6 +274,10 @@ class Batch:
             "updated": len(result.updated),
             "dropped": len(result.dropped),
         }
+
+    def _make_vectors(self) -> None:
+        with suppress(ModelError):  # encoder unavailable: the next time, a flush or a worker makes them
+            self.memory.admin.components.vectorizer.run(self.memory.admin.tenant)
 
     def _catch_up(self) -> None:
         """Interpret pending entries of the lane and write pending impressions: rows are checked against both."""

@@ -243,7 +243,6 @@ class BatchRow:
     """A validated row: the payload of its run (None for a known run) and of its feedback."""
 
     line: int
-    end: int
     run_id: str
     run: Mapping[str, Any] | None
     feedback: Mapping[str, Any] | None
@@ -265,11 +264,11 @@ def read_row(piece: RowSource) -> BatchRow:
         if feedback is None and not learn:
             raise InputError("the row names no run, no feedback and no learn; there is nothing to do", field="row")
         run_id = check_id(members.get("run_id"), field="run_id")
-        return BatchRow(piece.line, piece.end, run_id, None, feedback, learn)
+        return BatchRow(piece.line, run_id, None, feedback, learn)
     run = run_payload({name: value for name, value in members.items() if name not in _ABOUT or name == "run_id"})
     if "run_id" not in run:
         run = {"run_id": derived_id("batch", "run", digest([run, feedback])), **run}
-    return BatchRow(piece.line, piece.end, run["run_id"], run, feedback, learn)
+    return BatchRow(piece.line, run["run_id"], run, feedback, learn)
 
 
 def named_in(piece: RowSource) -> str | None:

@@ -23,6 +23,7 @@ from phronesis.files.item_files import (
     body_of,
     digest,
     file_name,
+    items_of,
     read_concept,
     render_concept,
     render_index,
@@ -39,8 +40,6 @@ MANY: Final = 10
 
 MAX_BYTES: Final = 1_000_000
 """Bytes of one file."""
-
-_PAGE: Final = 200
 
 
 @dataclass(slots=True)
@@ -165,15 +164,6 @@ class Bundle:
                 if identity in missing:
                     held[path] = held.pop(missing.pop(identity))
 
-    def _items(self) -> Iterator[Item]:
-        cursor = None
-        while True:
-            page = self.memory.get_all(kinds=list(TYPES), limit=_PAGE, cursor=cursor, **self._scope)
-            yield from (item for item in page.items if item.user_id == self.user_id)
-            cursor = page.next_cursor
-            if cursor is None:
-                return
-
     # Files to the store.
 
     def _read(self, path: str, known: Mapping[str, Any] | None, report: SyncReport) -> None:
@@ -255,7 +245,9 @@ class Bundle:
         places = {row["id"]: path for path, row in held.items()}
         files: dict[str, Any] = {}
         groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for item in self._items():
+        for item in items_of(self.memory, list(TYPES), self._scope):
+            if item.user_id != self.user_id:
+                continue
             path = places.get(item.id) or file_name(item)
             groups[TYPES[item.kind]].append((path, item.content))
             if path in report.skipped:

@@ -6,7 +6,7 @@ SKILL.md, as agents load them.
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -64,13 +64,12 @@ _SLUG_LENGTH: Final = 48
 class Concept:
     """A concept document that was read: its text without the footnotes of its sources, and its front matter.
 
-    ``id`` and ``version`` are those of the item from which it was written; None in a file that a person added.
+    ``id`` is that of the item from which it was written; None in a file that a person added.
     """
 
     text: str
     type: str
     id: str | None = None
-    version: int | None = None
     status: str = "stable"
     own: Mapping[str, Any] = field(default_factory=dict)
 
@@ -78,6 +77,16 @@ class Concept:
     def kind(self) -> str:
         """The kind of an item for it; a type that is not ours is a fact."""
         return {title.casefold(): kind for kind, title in TYPES.items()}.get(self.type.casefold(), "fact")
+
+
+def items_of(memory: Memory, kinds: Sequence[str], scope: Mapping[str, Any]) -> Iterator[Item]:
+    """Yield the items of some kinds in a scope, page by page."""
+    cursor = None
+    while True:
+        page = memory.get_all(kinds=kinds, limit=200, cursor=cursor, **scope)
+        yield from page.items
+        if (cursor := page.next_cursor) is None:
+            return
 
 
 def file_name(item: Item) -> str:
@@ -149,12 +158,10 @@ def read_concept(document: str) -> Concept:
         raise InputError("its front matter has no type", field="document")
     given = fields.get(OWN)
     own: dict[str, Any] = given if isinstance(given, dict) else {}
-    version = own.get("version")
     return Concept(
         text=_without_notes(body, fields.get("sources")),
         type=fields["type"].strip(),
         id=str(own["id"]) if own.get("id") else None,
-        version=version if isinstance(version, int) else None,
         status=str(fields.get("status") or "stable"),
         own={name: _plain(value) for name, value in own.items()},
     )
@@ -209,18 +216,12 @@ def write_skills(
     stay, and so do those of another scope.
     """
     written: dict[str, str] = {}
-    cursor = None
-    while True:
-        page = memory.get_all(kinds=["principle"], limit=200, cursor=cursor, user_id=user_id, namespace=namespace)
-        for item in page.items:
-            principle = cast("Principle", memory.get(item.id))
-            path = folder / _folder_name(principle) / "SKILL.md"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(render_skill(principle, memory.explain(item.id).sources), encoding="utf-8")
-            written[item.id] = str(path)
-        cursor = page.next_cursor
-        if cursor is None:
-            break
+    for item in items_of(memory, ["principle"], {"user_id": user_id, "namespace": namespace}):
+        principle = cast("Principle", memory.get(item.id))
+        path = folder / _folder_name(principle) / "SKILL.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(render_skill(principle, memory.explain(item.id).sources), encoding="utf-8")
+        written[item.id] = str(path)
     for path in folder.glob("*/SKILL.md"):
         if str(path) not in written.values() and _is_over(memory, path, written):
             path.unlink()

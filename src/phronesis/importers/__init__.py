@@ -17,7 +17,16 @@ from phronesis.importers.chatgpt import CHATGPT, CHATGPT_FILE
 from phronesis.importers.claude import CLAUDE, CLAUDE_FILE
 from phronesis.importers.claude_mem import CLAUDE_MEM
 from phronesis.importers.folders import GIT, MARKDOWN
-from phronesis.importers.import_call import Format, ImportCall, SkippedObject, Step, bytes_of, name_of, read_members
+from phronesis.importers.import_call import (
+    Format,
+    ImportCall,
+    SkippedObject,
+    Step,
+    bytes_of,
+    name_of,
+    present_fields,
+    read_members,
+)
 from phronesis.importers.memory_exports import LANGGRAPH, LETTA, LETTA_FILE, MEM0
 from phronesis.importers.transcripts import CLAUDE_CODE, CODEX, CURSOR
 from phronesis.log.export import FORMAT
@@ -183,19 +192,17 @@ class ImportRunner:
 
     def _make_call(self, given: ImportCall, summary: ImportSummary) -> None:
         """Make the call, unless it was made before."""
-        owner: dict[str, Any] = {
-            "user_id": self.user_id or (None if self.namespace else given.owner),
-            "namespace": self.namespace,
-        }
+        user_id = self.user_id or (None if self.namespace else given.owner)
+        owner: dict[str, Any] = {"user_id": user_id, "namespace": self.namespace}
         if given.namespace is not None:  # of a project, whoever worked on it
             owner = {"namespace": self.namespace or given.namespace}
-        owner = {name: value for name, value in owner.items() if value is not None}
+        owner = present_fields(owner)
         lane = make_scope(**owner).write_lane
         # The key omits external ids, so that objects imported before ids existed are recognised.
         key = derived_id("import", lane.kind, lane.name, given.ref, digest(_without_names(given.arguments)))
         names = NamedItems(self.memory.admin.components.database, self.memory.admin.tenant, lane)
-        recorder = self.memory.admin.components.writer.recorder
-        if recorder.known(self.memory.admin.tenant, key) is not None or _is_held(given, names):
+        recorder, tenant = self.memory.admin.components.writer.recorder, self.memory.admin.tenant
+        if recorder.known(tenant, key) is not None or _is_held(given, names):
             summary.known += 1
         elif summary.dry_run:
             summary.missing += 1
@@ -208,11 +215,7 @@ class ImportRunner:
             summary.recorded += 1
 
     def _is_recorded_live(self, given: ImportCall, owner: Mapping[str, Any]) -> bool:
-        """Return whether a turn's session, or the experience, was recorded by a hook, or imported from elsewhere."""
-        if given.verb == "ingest" and "external_id" in given.arguments["nei"] and given.namespace is not None:
-            lane = make_scope(**owner).write_lane
-            names = NamedItems(self.memory.admin.components.database, self.memory.admin.tenant, lane)
-            return names.find(given.arguments["nei"]["external_id"]) is not None
+        """Return whether a turn's session was recorded by a hook, or imported from elsewhere."""
         about = given.arguments.get("turn_events", {}).get("session_metadata", {})
         if "imported" not in about:
             return False
@@ -244,8 +247,8 @@ class ImportRunner:
 
 
 def _is_held(given: ImportCall, names: NamedItems) -> bool:
-    """Return whether the commit, or the statement with the same text, is held under its id already."""
-    if given.verb == "ingest" and given.namespace is None:
+    """Return whether the experience, or the statement with the same text, is held under its id already."""
+    if given.verb == "ingest":
         held = names.find(given.arguments["nei"].get(EXTERNAL_ID) or given.ref)
         return held is not None and held.kind == L1
     if given.verb != "add" or EXTERNAL_ID not in given.arguments:

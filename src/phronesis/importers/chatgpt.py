@@ -6,17 +6,14 @@ memory: what it kept is a fact. Custom instructions, which each conversation rep
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from phronesis.core.entries import ROLES
 from phronesis.core.serialization import digest
-from phronesis.core.timestamps import isoformat
 from phronesis.importers.import_call import (
     LATEST,
-    Chat,
     Format,
     ImportCall,
     Member,
@@ -28,6 +25,7 @@ from phronesis.importers.import_call import (
     present_fields,
     read_members,
     text_or_empty,
+    time_of,
     turns_of,
     with_external_id,
 )
@@ -71,7 +69,7 @@ def _chatgpt_conversation(given: Mapping[str, Any], member: Member, statements: 
         own = said.get("id") or node.get("id")
         identity = str(own or n)
         if stated := _custom_instructions(said) or _kept(said):
-            first = (LATEST if (seconds := _time(at)) is None else seconds, session_id.partition(":")[2])
+            first = (_seconds(at), session_id.partition(":")[2])
             statements |= {one: min(statements.get(one, first), first) for one in stated.items()}
             continue
         read = _chatgpt_message(said, identity, at)
@@ -81,7 +79,7 @@ def _chatgpt_conversation(given: Mapping[str, Any], member: Member, statements: 
             messages.append(with_external_id(read, own))
     if not messages:
         yield SkippedObject(session_id, "a conversation without words", member.done)
-    yield from turns_of(Chat(session_id, str(given.get("title") or ""), member.done, messages))
+    yield from turns_of(session_id, messages, done=member.done, title=str(given.get("title") or ""))
 
 
 def _custom_instructions(said: Mapping[str, Any]) -> dict[str, str]:
@@ -113,7 +111,7 @@ def _statement_call(about: str, text: str, *, seconds: float, conversation_id: s
     arguments = {
         "content": text,
         "kind": "fact" if kept else None,
-        "occurred_at": None if seconds == LATEST else _iso(seconds),
+        "occurred_at": time_of(seconds),
         "external_id": name,
         "metadata": {"chatgpt": {**own, "conversation": conversation_id}},
     }
@@ -125,7 +123,7 @@ def _branch(tree: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
     nodes = {name: node for name, node in tree.items() if isinstance(node, dict)}
     if not isinstance(current, str) or current not in nodes:
         leaves = [name for name, node in nodes.items() if not node.get("children")]
-        made = {name: _time(mapping_or_empty(nodes[name].get("message")).get("create_time")) or 0.0 for name in leaves}
+        made = {name: _seconds(mapping_or_empty(nodes[name].get("message")).get("create_time"), 0.0) for name in leaves}
         current = max(leaves, key=made.__getitem__, default=None)
     branch: list[Mapping[str, Any]] = []
     seen: set[str] = set()
@@ -136,9 +134,9 @@ def _branch(tree: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
     return branch[::-1]
 
 
-def _time(at: Any) -> float | None:
-    """Return seconds since 1970; None if the value is not a time."""
-    return float(at) if isinstance(at, int | float) and 0 <= at < LATEST else None
+def _seconds(at: Any, otherwise: float = LATEST) -> float:
+    """Return seconds since 1970, or another number if the value is not a time."""
+    return float(at) if isinstance(at, int | float) and 0 <= at < LATEST else otherwise
 
 
 def _chatgpt_message(said: Mapping[str, Any], identity: str, at: Any) -> dict[str, Any] | str:
@@ -162,11 +160,7 @@ def _chatgpt_message(said: Mapping[str, Any], identity: str, at: Any) -> dict[st
     kept = {"attachments": attached or None, "model": metadata.get("model_slug") or None}
     message = {"role": role, "content": text, "id": identity, "metadata": present_fields(kept)}
     name = str(author["name"]) if author.get("name") else None
-    return present_fields({**message, "name": name, "created_at": _iso(_time(at))})
-
-
-def _iso(seconds: float | None) -> str | None:
-    return None if seconds is None else isoformat(datetime.fromtimestamp(seconds, UTC))
+    return present_fields({**message, "name": name, "created_at": time_of(at)})
 
 
 def _message_text(content: Mapping[str, Any]) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from phronesis.importers.import_call import (
-    Chat,
     Format,
     ImportCall,
     Member,
@@ -96,7 +95,7 @@ def _conversation(given: Mapping[str, Any], member: Member) -> Iterator[Step]:
                     yield _document(uri, text, title=name, type_="attachment", at=at, about=about, done=member.done)
     if not messages:
         yield SkippedObject(session_id, "a conversation without words", member.done)
-    yield from turns_of(Chat(session_id, str(given.get("name") or ""), member.done, messages))
+    yield from turns_of(session_id, messages, done=member.done, title=str(given.get("name") or ""))
     for name, one in artifacts.items():
         uri = f"{session_id}/artifact/{name}"
         yield _document(uri, one.text, title=one.title, type_="artifact", at=one.at, about=about, done=member.done)

@@ -4,30 +4,27 @@ An observation is a fact and a summary an episode of the project's namespace, wh
 What the user asked is a turn of the session, and a directive a preference; both are the user's own.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from phronesis.core.serialization import digest
-from phronesis.core.timestamps import isoformat
 from phronesis.importers.import_call import (
     INSIDE,
-    LATEST,
-    Chat,
     Format,
     ImportCall,
     SkippedObject,
     Step,
     bytes_of,
+    json_or_none,
     mapping_or_empty,
     name_of,
     objects,
     present_fields,
     read_members,
     text_or_empty,
+    time_of,
     turns_of,
 )
 from phronesis.importers.transcripts import project_of
@@ -123,10 +120,10 @@ def _prompts(rows: Iterable[Mapping[str, Any]], sessions: Mapping[str, Mapping[s
         session = mapping_or_empty(sessions.get(session_id))
         host = "codex" if session.get("platform_source") == "codex" else "claude-code"
         project = text_or_empty(session.get("project")) or text_or_empty(row.get("project"))
-        about = {"host": host, "project": project_of(project), "imported": "claude-mem"}
+        about = {"title": text_or_empty(session.get("custom_title")), "host": host, "project": project_of(project)}
+        about["imported"] = "claude-mem"
         message = {"role": "user", "content": text, "id": f"prompt-{row.get('prompt_number')}", "created_at": _at(row)}
-        title = text_or_empty(session.get("custom_title"))
-        yield from turns_of(Chat(session_id, title, done, [present_fields(message)], about, host))
+        yield from turns_of(session_id, [present_fields(message)], done=done, agent_id=host, **about)
 
 
 def _directive(row: Mapping[str, Any], done: int) -> Step:
@@ -148,19 +145,14 @@ def _directive(row: Mapping[str, Any], done: int) -> Step:
 
 def _listed(value: Any) -> list[Any]:
     """Return a list that is kept as JSON in a text."""
-    try:
-        found = json.loads(value) if isinstance(value, str) and value.startswith("[") else value
-    except (ValueError, RecursionError):
-        return []
+    found = json_or_none(value) if isinstance(value, str) else value
     return found if isinstance(found, list) else []
 
 
 def _at(row: Mapping[str, Any]) -> str | None:
     """Return when a row was made: its milliseconds since 1970."""
     at = row.get("created_at_epoch")
-    if isinstance(at, int) and 0 <= at < LATEST * 1000:
-        return isoformat(datetime.fromtimestamp(at / 1000, UTC))
-    return text_or_empty(row.get("created_at")) or None
+    return (time_of(at / 1000) if isinstance(at, int) else None) or text_or_empty(row.get("created_at")) or None
 
 
 CLAUDE_MEM: Final = Format(

@@ -1,17 +1,20 @@
 """Calls that importers produce, and a streaming reader of JSON files and zip archives of any size."""
 
 import codecs
+import json
 import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
 
 from phronesis.batch.rows import read_pieces
 from phronesis.core.text import check_id
+from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.reasoning.laws.block_rules import UnreadableBlock, read_json
@@ -98,8 +101,23 @@ def objects(value: Any) -> list[Mapping[str, Any]]:
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
+def json_or_none(value: Any) -> Any:
+    """Return the value of a text that is JSON; None for other values."""
+    try:
+        return json.loads(value) if isinstance(value, str | bytes) else None
+    except (ValueError, RecursionError):
+        return None
+
+
 LATEST: Final = 253_402_300_800
 """The first second of the year 10000, in seconds since 1970: an upper bound on valid times."""
+
+
+def time_of(seconds: Any) -> str | None:
+    """Return seconds since 1970 as a time; None if the value is no such number."""
+    valid = isinstance(seconds, int | float) and 0 <= seconds < LATEST
+    return isoformat(datetime.fromtimestamp(seconds, UTC)) if valid else None
+
 
 MAX_MEMBER_BYTES: Final = 256 << 20
 """Maximum bytes of one conversation or memory, which is held in memory while it is read."""
@@ -230,38 +248,40 @@ def _member(place: str, body: bytes, done: int, fault: str | None) -> Member:
         return Member(place, None, done, f"not JSON ({error})")
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """A conversation: its id, prefixed with the program's name, its title, and its messages in order."""
-
-    session_id: str
-    title: str
-    done: int
-    messages: Sequence[Mapping[str, Any]] = field(default=())
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    agent_id: str | None = None
-
-
 def with_external_id(message: Mapping[str, Any], identity: object) -> Mapping[str, Any]:
     """Return a message with its id in the program, if any, as its ``external_id``."""
     name = name_of(identity or None)
     return message if name is None else {**message, EXTERNAL_ID: name}
 
 
-def turns_of(chat: Chat) -> Iterator[ImportCall]:
-    """Yield a conversation's turns: a user message with all replies up to the next user message."""
+def turns_of(
+    session_id: str, messages: Sequence[Mapping[str, Any]], *, done: int, agent_id: str | None = None, **about: Any
+) -> Iterator[ImportCall]:
+    """Yield a conversation's turns: a user message with all replies up to the next user message.
+
+    ``session_id`` is prefixed with the program's name; ``about`` is the session's metadata.
+    """
     turn: list[Mapping[str, Any]] = []
-    for message in chat.messages:
+    for message in messages:
         if message["role"] == "user" and any(one["role"] != "user" for one in turn):
-            yield _turn(chat, turn)
+            yield turn_of(session_id, turn, done=done, agent_id=agent_id, about=about)
             turn = []
         turn.append(message)
     if turn:
-        yield _turn(chat, turn)
+        yield turn_of(session_id, turn, done=done, agent_id=agent_id, about=about)
 
 
-def _turn(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> ImportCall:
-    about = {**({"title": chat.title} if chat.title else {}), **chat.metadata} or None
-    events = present_fields({"messages": list(messages), "session_metadata": about})
-    arguments = present_fields({"session_id": chat.session_id, "turn_events": events, "agent_id": chat.agent_id})
-    return ImportCall("commit_turn", f"{chat.session_id}#{messages[0]['id']}", arguments, done=chat.done)
+def turn_of(
+    session_id: str,
+    messages: Sequence[Mapping[str, Any]],
+    *,
+    done: int,
+    agent_id: str | None,
+    about: Mapping[str, Any],
+    tool_calls: Sequence[Mapping[str, Any]] = (),
+) -> ImportCall:
+    """Return the call that commits a turn."""
+    metadata = {name: value for name, value in about.items() if value}
+    events = {"messages": list(messages), "tool_calls": list(tool_calls) or None, "session_metadata": metadata or None}
+    arguments = {"session_id": session_id, "turn_events": present_fields(events), "agent_id": agent_id}
+    return ImportCall("commit_turn", f"{session_id}#{messages[0]['id']}", present_fields(arguments), done=done)

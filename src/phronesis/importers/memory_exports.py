@@ -14,12 +14,12 @@ from typing import Any, Final
 from phronesis.core.serialization import digest
 from phronesis.importers.import_call import (
     INSIDE,
-    Chat,
     Format,
     ImportCall,
     SkippedObject,
     Step,
     bytes_of,
+    json_or_none,
     mapping_or_empty,
     name_of,
     objects,
@@ -177,7 +177,7 @@ def _agent(agent: Mapping[str, Any], shared: dict[str, Mapping[str, Any]], done:
                 yield SkippedObject(f"letta:{name}, message {n}", read, done)
             else:
                 messages.append(read)
-    yield from turns_of(Chat(f"letta:{name}", name, done, messages, agent_id=name))
+    yield from turns_of(f"letta:{name}", messages, done=done, agent_id=name, title=name)
 
 
 def _block(block: Mapping[str, Any], agent: str, done: int) -> Iterator[Step]:
@@ -209,11 +209,15 @@ def _messages(said: Mapping[str, Any]) -> Iterator[Mapping[str, Any] | str]:
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
     texts = [text_or_empty(one.get("text")) for one in blocks if one.get("type") == "text"]
     functions = [mapping_or_empty(call.get("function")) for call in objects(said.get("tool_calls"))]
-    sent = [_parsed(one.get("arguments")).get("message") for one in functions if one.get("name") == SEND]
+    sent = [
+        mapping_or_empty(json_or_none(one.get("arguments"))).get("message")
+        for one in functions
+        if one.get("name") == SEND
+    ]
     if role == "assistant" and any(map(text_or_empty, sent)):  # the text beside it is the agent's thought
         texts = [text_or_empty(one) for one in sent]
     elif role == "user":  # older agents get the words in JSON, and events such as a login under the user's name
-        events = [(text, _parsed(text)) for text in texts]
+        events = [(text, mapping_or_empty(json_or_none(text))) for text in texts]
         texts = [
             text_or_empty(event.get("message")) if event.get("type") == "user_message" else text
             for text, event in events
@@ -225,14 +229,6 @@ def _messages(said: Mapping[str, Any]) -> Iterator[Mapping[str, Any] | str]:
         yield present_fields({"role": role, "content": text, "id": identity, "created_at": at})
     else:
         yield "no words to a person"
-
-
-def _parsed(text: Any) -> Mapping[str, Any]:
-    """Return the object that a text holds as JSON; an empty one if it holds none."""
-    try:
-        return mapping_or_empty(json.loads(text)) if isinstance(text, str) and text.startswith("{") else {}
-    except (ValueError, RecursionError):
-        return {}
 
 
 LETTA: Final = Format(

@@ -19,10 +19,12 @@ from phronesis.importers.import_call import (
     ImportCall,
     SkippedObject,
     Step,
+    json_or_none,
     mapping_or_empty,
     name_of,
     objects,
     present_fields,
+    turn_of,
 )
 
 MAX_OUTPUT: Final = 2_000
@@ -60,11 +62,8 @@ class _Session:
         if any(one["role"] == "user" and is_off_record(one["content"]) for one in messages):
             yield SkippedObject(ref, "off the record", self.done)
             return
-        about = {"host": self.host, "project": self.project, "title": self.title or None, "imported": True}
-        events: dict[str, Any] = {"messages": messages, "tool_calls": calls or None}
-        events = present_fields({**events, "session_metadata": present_fields(about)})
-        arguments = {"session_id": self.session_id, "turn_events": events, "agent_id": self.host}
-        yield ImportCall("commit_turn", ref, arguments, done=self.done)
+        about = {"host": self.host, "project": self.project, "title": self.title, "imported": True}
+        yield turn_of(self.session_id, messages, done=self.done, agent_id=self.host, about=about, tool_calls=calls)
 
     def set_facts(self, session_id: Any, folder: Any, *, of_subagent: bool = False) -> Iterator[Step]:
         """Take facts about the session; yield the turn that a sub-agent's first words end."""
@@ -161,11 +160,7 @@ def _lines(file: Path) -> Iterator[tuple[Any, int]]:
     """Yield the value of each line, and its length; None for one that is no JSON."""
     with file.open("rb") as stream:
         while line := stream.readline(MAX_LINE):
-            try:
-                value = json.loads(line) if line.strip() else {}
-            except (ValueError, RecursionError):
-                value = None
-            yield value, len(line)
+            yield json_or_none(line) if line.strip() else {}, len(line)
 
 
 def project_of(folder: str) -> str:
@@ -227,10 +222,7 @@ def _title_of(file: Path) -> str:
     with file.open("rb") as stream:
         for line in stream:
             if b'-title"' in line[:80] or b'"summary"' in line[:40]:
-                try:
-                    row = mapping_or_empty(json.loads(line))
-                except (ValueError, RecursionError):
-                    continue
+                row = mapping_or_empty(json_or_none(line))
                 own = str(row.get("customTitle") or own)
                 summary = str(row.get("aiTitle") or row.get("summary") or summary)
     return own or summary
@@ -306,12 +298,8 @@ def _exit_code(text: str) -> tuple[int | None, str]:
 
 def _parsed(given: Any) -> Any:
     """Return the value of JSON in a text; the text, as an argument, if it is none."""
-    if not isinstance(given, str):
-        return given
-    try:
-        return json.loads(given)
-    except (ValueError, RecursionError):
-        return {"input": given}
+    found = json_or_none(given)
+    return given if not isinstance(given, str) else {"input": given} if found is None else found
 
 
 # Cursor: ~/.cursor/projects/<folder>/agent-transcripts/<session>/<session>.jsonl. It holds no results and no times.

@@ -17,7 +17,7 @@ def read(row: Any) -> BatchRow:
 
 def test_a_run_with_feedback_is_learned_from() -> None:
     row = read({"run_id": "r", "raw": "x", "feedback": FEEDBACK, "note": 1})
-    assert (row.line, row.end, row.run_id, row.learn) == (7, 9, "r", True)
+    assert (row.line, row.run_id, row.learn) == (7, "r", True)
     assert row.run == {"run_id": "r", "raw": "x", "extra": {"note": 1}}
     assert row.feedback is not None
 
@@ -57,8 +57,5 @@ def test_what_is_wrong_is_named() -> None:
             read(row)
         assert refused.value.field == field, row
         assert len(refused.value.message) < 300, row
-
-
-def test_a_fault_of_the_file_is_the_rows() -> None:
     with pytest.raises(InputError, match="too long"):
         read_row(RowSource(1, b"", 5, "too long"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import exports
 from phronesis import Memory
 from phronesis.adapters.agent_hooks import answer_hook
 from phronesis.adapters.hook_call import HookCall
@@ -51,46 +52,7 @@ CLAUDE: list[Any] = [
     claude("user", result("t5", "Exit code 2", failed=True), isSidechain=True),
 ]
 
-CODEX: list[Any] = [
-    {"type": "session_meta", "timestamp": "2026-10-01T12:00:00Z", "payload": {"id": "c1", "cwd": "/home/lin/engine"}},
-    {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [
-        {"type": "input_text", "text": "<environment_context>here</environment_context>"}]}},
-    {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [
-        {"type": "input_text", "text": "Build it. The staging server is called preprod."}]}},
-    {"type": "event_msg", "payload": {"type": "user_message", "message": "Build it."}},
-    {"type": "response_item", "payload": {"type": "function_call", "name": "exec_command", "call_id": "k1",
-        "arguments": json.dumps({"cmd": ["bash", "-lc", "make all"]})}},
-    {"type": "event_msg", "payload": {"type": "exec_command_end", "call_id": "k1", "exit_code": 2,
-        "aggregated_output": "no rule"}},
-    {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "k1", "output": "no rule"}},
-    {"type": "response_item", "payload": {"type": "local_shell_call", "call_id": "k2", "action": {
-        "command": ["make", "one"]}}},
-    {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "k2",
-        "output": json.dumps({"output": "done", "metadata": {"exit_code": 0}})}},
-    {"type": "response_item", "payload": {"type": "custom_tool_call", "name": "apply_patch", "call_id": "k3",
-        "input": "*** Begin Patch"}},
-    {"type": "response_item", "payload": {"type": "custom_tool_call_output", "call_id": "k3",
-        "output": "Exit code: 1\nbad patch"}},
-    {"type": "response_item", "payload": {"type": "function_call", "name": "exec_command", "call_id": "k4",
-        "arguments": json.dumps({"cmd": "make two"})}},
-    {"type": "event_msg", "payload": {"type": "item_completed", "item": {"type": "CommandExecution", "id": "k4",
-        "aggregated_output": "no rule for two", "exit_code": 2}}},
-    {"type": "response_item", "payload": {"type": "function_call", "name": "exec_command", "call_id": "k5",
-        "arguments": json.dumps({"cmd": "make three"})}},
-    {"type": "response_item", "payload": {"type": "function_call_output", "call_id": "k5",
-        "output": "Wall time: 0.0 seconds\nProcess exited with code 0\nOutput:\nthree\n"}},
-    {"type": "compacted", "payload": {"message": "We built it."}},
-    {"type": "response_item", "payload": {"type": "message", "role": "assistant", "content": [
-        {"type": "output_text", "text": "It is built."}]}},
-]  # fmt: skip
-
-CURSOR: list[Any] = [
-    {"role": "user", "message": {"content": [
-        {"type": "text", "text": "<x/><user_query>Where is preprod?</user_query>"}]}},
-    {"role": "assistant", "message": {"content": [
-        {"type": "text", "text": "In Kiel."}, {"type": "tool_use", "name": "Read", "input": {"path": "a"}}]}},
-    {"role": "other"},
-]  # fmt: skip
+CODEX, CURSOR = exports.rows("codex"), exports.rows("cursor")
 
 
 @pytest.fixture
@@ -190,7 +152,7 @@ def test_what_hooks_recorded_is_not_recorded_again(memory: Memory, tmp_path: Pat
         answer_hook(memory, HookCall(event, user_id="lin", payload={**place, **payload}))
     memory.flush()
     summary = take(memory, write(tmp_path / "s1.jsonl", CLAUDE), "claude-code")
-    assert summary.skipped["recorded already, by hooks or from another export"] == 3
+    assert (summary.skipped["recorded already, by hooks or from another export"], summary.known) == (2, 1)
     assert [one["content"] for turn in memory.sessions.turns("s1", user_id="lin") for one in turn.messages] == [
         "Run the tests."
     ]

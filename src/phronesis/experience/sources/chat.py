@@ -24,6 +24,7 @@ from phronesis.experience.sources.port import (
     load_json,
     member,
     moment_of,
+    placed_lines,
     storable_drafts,
     text_of,
 )
@@ -181,13 +182,10 @@ def _call(called: object, name: object, arguments: object) -> Iterator[ToolCall]
 
 def _of_text(raw: RawText) -> Iterator[Message]:
     """Yield the turns of a text in which each begins with its speaker."""
-    text = raw.text
     turns: list[tuple[Role, int, int, list[str], datetime | None]] = []
-    start = 0
-    for line in text.split("\n"):
+    for start, end, line in placed_lines(raw.text):
         match = _SPEAKER.match(line[:_LINE]) or _HEADING.match(line[:_LINE])
         role = _ROLES.get(match[1].strip().casefold()) if match else None
-        end = start + len(line)
         if match and role:
             words = line[match.start(2) :].strip() if match.re is _SPEAKER else ""
             stamp = STAMP.search(line[: match.start(1)])
@@ -198,7 +196,6 @@ def _of_text(raw: RawText) -> Iterator[Message]:
             turns[-1] = (before[0], before[1], end, before[3], before[4])
         elif turns:
             turns[-1][3].append("")
-        start = end + 1
     for role, begin, end, said, at in turns:
         if told := "\n".join(said).strip():
             yield Message(role=role, text=told, start=begin, end=end, at=at)

@@ -10,7 +10,7 @@ from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import VIEWS, Draft
 from phronesis.experience.laws.outcome_labels import FAILURE_WORDS, SUCCESS_WORDS, OutcomeLabel, label_of, said_outcome
-from phronesis.experience.sources.port import LineIndex, RawText, Source, moment_of, storable_drafts
+from phronesis.experience.sources.port import LineIndex, RawText, Source, moment_of, placed_lines, storable_drafts
 
 Field = Literal["situation", "goal", "attempt", "result", "reflection", "label", "date"]
 
@@ -105,9 +105,7 @@ def _entries(text: str) -> Iterator[_Entry]:
     """Yield the entries of a text; a rule, or a heading that names no field, begins a new one."""
     entry, open_told = _Entry(), None
     open_field: Field | None = None
-    start = 0
-    for line in text.split("\n"):
-        end = start + len(line)
+    for start, end, line in placed_lines(text):
         bare = line.rstrip("\r")
         short = bare[:_LINE]
         heading = _HEADING.match(short)
@@ -136,7 +134,6 @@ def _entries(text: str) -> Iterator[_Entry]:
                 open_told.words.append("")
         else:
             open_told = _append_line(entry, open_told, bare, start, end, field_open=open_field is not None)
-        start = end + 1
     yield entry
 
 

@@ -16,7 +16,7 @@ from phronesis.core.lazy_loading import load_once
 from phronesis.core.relations import Origin
 from phronesis.core.serialization import parse_folded
 from phronesis.experience.laws.event_draft import Artifact, Draft, Label
-from phronesis.experience.sources.port import LineIndex, RawText, Source, number_episodes
+from phronesis.experience.sources.port import LineIndex, RawText, Source, number_episodes, placed_lines
 
 # Compiled patterns of ``proof_words.toml``: strategies, and reports of success or failure.
 
@@ -116,11 +116,8 @@ def blocks_of(text: str) -> list[Block]:
     """Return the blocks of a text in order; text before the first heading belongs to none."""
     found: list[Block] = []
     unclosed: set[str] = set()
-    at = 0
     latex = 0  # where the environment ends that we are in
-    while at <= len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
+    for at, end, _ in placed_lines(text):
         if at >= latex:
             block = _environment(text, at, end, unclosed) or _heading(text, at, end)
             if block is not None and not _is_stated(text, found, block):
@@ -129,7 +126,6 @@ def blocks_of(text: str) -> list[Block]:
                 inline = _INLINE.search(text, block.body, end)
                 if block.role == "statement" and not block.latex and inline is not None:
                     found.append(Block("proof", inline.start(), inline.end(), 0, "Proof"))
-        at = end + 1
     ends = [block.start for block in found[1:]] + [len(text)] * bool(found)
     return [  # a block without an end of its own extends to the next one
         replace(block, end=block.end if block.latex else max(block.body, stop), until=max(block.end, stop))

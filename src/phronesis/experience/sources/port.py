@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import EntryPoint
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any, ClassVar, Final
 
 from phronesis.config.plugins import SOURCES as GROUP
@@ -24,11 +24,19 @@ _DECODER: Final = json.JSONDecoder()
 _SPACE: Final = " \t\r\n"
 
 
+def placed_lines(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the start, the end and the content of each line, separated by line feeds only."""
+    start = 0
+    for line in text.split("\n"):
+        yield start, start + len(line), line
+        start += len(line) + 1
+
+
 class LineIndex:
     """Maps character offsets to line numbers, from 1."""
 
     def __init__(self, text: str) -> None:
-        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]
+        self._starts = [start for start, _, _ in placed_lines(text)]
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
         """Return the first and the last line of the characters [start, end)."""
@@ -59,15 +67,12 @@ def documents(text: str) -> list[JsonSpan]:
     if whole is not None and _skip(text, whole.end) == len(text):
         return [whole]
     out: list[JsonSpan] = []
-    start = 0
-    for line in text.split("\n"):
+    for start, _, line in placed_lines(text):
         words = line.strip()
-        if words[:1] in {"{", "["}:
-            one = _decode(words, 0)
-            if one is not None and one.end == len(words):
-                begin = start + line.index(words[0])
-                out.append(JsonSpan(one.value, begin, begin + one.end))
-        start += len(line) + 1
+        one = _decode(words, 0) if words[:1] in {"{", "["} else None
+        if one is not None and one.end == len(words):
+            begin = start + line.index(words[0])
+            out.append(JsonSpan(one.value, begin, begin + one.end))
     return out
 
 

@@ -12,7 +12,15 @@ from typing import Any, Final
 
 from phronesis.experience.laws.outcome_labels import MEASURED, OutcomeLabel, label_of
 from phronesis.experience.sources.chat import Message, messages_in, tool_outcome
-from phronesis.experience.sources.port import JsonSpan, RawText, describe_arguments, elements, moment_of, text_of
+from phronesis.experience.sources.port import (
+    JsonSpan,
+    RawText,
+    describe_arguments,
+    elements,
+    moment_of,
+    placed_lines,
+    text_of,
+)
 
 RESULT: Final = 500
 """Characters of a step's result."""
@@ -358,9 +366,7 @@ def _fill(step: Step, kind: str, words: str, end: int) -> None:
 def _marked_texts(text: str) -> Iterator[tuple[str, str, int, int]]:
     """Yield the text after each mark, up to the next one."""
     kind, words, begin, last = "", [""], 0, 0
-    start = 0
-    for line in text.split("\n"):
-        end = start + len(line)
+    for start, end, line in placed_lines(text):
         if match := _MARK.match(line[:_LINE]):
             if kind:
                 yield kind, "\n".join(words).strip(), begin, last
@@ -368,6 +374,5 @@ def _marked_texts(text: str) -> Iterator[tuple[str, str, int, int]]:
         elif line.strip():
             words.append(line.rstrip())
             last = end
-        start = end + 1
     if kind:
         yield kind, "\n".join(words).strip(), begin, last

@@ -15,6 +15,7 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
+from phronesis.core.lazy_loading import load_once
 from phronesis.errors import AnswerRejected, Closed, InputError, MissingExtra, ModelError
 from phronesis.models.call_policy import Limits
 from phronesis.models.transport import Gateway, ModelHttp, Reply, retry_after
@@ -82,14 +83,10 @@ class Pace:
         self.hold(max([retry_after(headers) or 0.0, *(_STATES.get(state.lower(), 0.0) for state in states)]))
 
 
-_PACES: Final[dict[str, Pace]] = {}
-_MAKING: Final = threading.Lock()
-
-
-def pace_of(base_url: str) -> Pace:
+@load_once
+def pace_of(_base_url: str) -> Pace:
     """Return the rate limiter of a server, one per process for all open stores."""
-    with _MAKING:
-        return _PACES.setdefault(base_url, Pace())
+    return Pace()
 
 
 PATIENCE_SECONDS: Final = 30.0
@@ -107,12 +104,7 @@ MAX_BYTES: Final = 1 << 20
 TRIES: Final = 3
 WAIT_SECONDS: Final = 1.0
 """Seconds before the second try, doubled before the third; longer when the server says so."""
-MAX_POLLS: Final = 8
-"""Maximum number of polls of an accepted request (HTTP 202, a ``ListKey``)."""
-
-_PROPERTIES: Final = ("SMILES,ConnectivitySMILES,InChIKey,Title", "IsomericSMILES,CanonicalSMILES,InChIKey")
-"""Property names since 2025, and those of older servers; an answer may use either."""
-_SMILES: Final = ("ConnectivitySMILES", "CanonicalSMILES", "SMILES", "IsomericSMILES")
+_PROPERTIES: Final = "SMILES,ConnectivitySMILES,InChIKey,Title"
 _BUSY: Final = (429, 500, 502, 503)
 _TIMEOUT: Final = (408, 504)
 """Transient HTTP statuses."""
@@ -121,7 +113,6 @@ _CID: Final = re.compile(r"(?:pubchem ?)?cid ?[:#]? ?([1-9][0-9]{0,9})", re.IGNO
 _INCHIKEY: Final = re.compile(r"[A-Z]{14}-[A-Z]{10}-[A-Z]")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ,.()'\[\]-]{0,199}")
 """Names that can be sent in a URL path, percent-encoded, through any server and proxy."""
-_LISTKEY: Final = re.compile(r"[0-9]{1,30}")
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("‘’′", "'"))
 _GREEK: Final = {
     letter: unicodedata.name(letter).rpartition(" ")[2].lower().replace("lamda", "lambda")
@@ -211,17 +202,6 @@ class PubChem:
             body = self._ask(f"/compound/{namespace}/{quote(identifier, safe='')}/cids/JSON", None, limits)
         else:
             body = self._ask(f"/compound/{namespace}/cids/JSON", {namespace: identifier}, limits)
-        for _ in range(MAX_POLLS):
-            waiting = body.get("Waiting") if isinstance(body, dict) else None
-            if not isinstance(waiting, dict):
-                break
-            key = str(waiting.get("ListKey"))
-            if _LISTKEY.fullmatch(key) is None:
-                raise LookupFailed("unreadable_answer")
-            self._pace.hold(self._wait)
-            body = self._ask(f"/compound/listkey/{key}/cids/JSON", None, limits)
-        else:
-            raise LookupFailed("timeout")
         if body is None:
             return []
         cids = _member(body, "IdentifierList", "CID")
@@ -231,13 +211,7 @@ class PubChem:
 
     def _properties(self, cids: Sequence[int], limits: Limits) -> tuple[Compound, ...]:
         asked = ",".join(map(str, cids))
-        path = f"/compound/cid/{asked}/property/{{}}/JSON"
-        try:
-            body = self._ask(path.format(_PROPERTIES[0]), None, limits)
-        except LookupFailed as failed:
-            if failed.reason != "refused":
-                raise
-            body = self._ask(path.format(_PROPERTIES[1]), None, limits)
+        body = self._ask(f"/compound/cid/{asked}/property/{_PROPERTIES}/JSON", None, limits)
         if body is None:
             return ()
         rows = {row.cid: row for row in map(_compound, _member(body, "PropertyTable", "Properties"))}
@@ -251,7 +225,7 @@ class PubChem:
                 raise LookupFailed("busy")
             reply = http.exchange(path, form, limits=limits)
             self._pace.heed(reply.headers)
-            if reply.status in (HTTPStatus.OK, HTTPStatus.ACCEPTED):
+            if reply.status == HTTPStatus.OK:
                 return _parse_reply(reply)
             if reply.status == HTTPStatus.NOT_FOUND:
                 if _fault(reply) == "PUGREST.NotFound":
@@ -313,5 +287,5 @@ def _compound(row: Any) -> Compound:
     if not isinstance(cid, int) or isinstance(cid, bool) or cid <= 0:
         raise LookupFailed("unreadable_answer")
     texts = {name: value for name, value in row.items() if isinstance(value, str) and value}
-    smiles = next((texts[name] for name in _SMILES if name in texts), None)
+    smiles = texts.get("ConnectivitySMILES") or texts.get("SMILES")
     return Compound(cid, texts.get("Title"), smiles, texts.get("InChIKey"))

@@ -185,7 +185,7 @@ class ModifierReviews:
         self._clock = clock
         self._closed = threading.Event()
         self._lock = threading.Lock()
-        self._turns: dict[tuple[str, str], threading.Lock] = {}
+        self._asking = threading.Lock()
         self._waiting: dict[tuple[str, str], _LookupRequest] = {}
         self._failed: dict[tuple[str, str], tuple[ReviewReason, float]] = {}
         self._background = Background(self._work, name="phronesis-reviews")
@@ -257,22 +257,18 @@ class ModifierReviews:
                     self._waiting.clear()
 
     def _review_now(self, wanted: _LookupRequest) -> Review:
-        """Look a name up at PubChem; concurrent requests for the same name share one answer."""
-        asked, key = wanted.asked, self._key(wanted)
-        with self._lock:
-            turn = self._turns.setdefault(key, threading.Lock())
-        if not turn.acquire(timeout=self._pubchem.patience):
+        """Look a name up at PubChem, one after another; concurrent requests for the same name share one answer."""
+        asked = wanted.asked
+        if not self._asking.acquire(timeout=self._pubchem.patience):
             return replace(_unresolved_review(asked, "looking_up"), status="pending")
         try:
             kept = None if wanted.refresh else self._read(wanted.tenant, wanted.name)
             return _from(asked, kept or self._look_up(wanted))
         except LookupFailed as failed:
-            self._note(key, failed.reason)
+            self._note(self._key(wanted), failed.reason)
             return _unresolved_review(asked, failed.reason)
         finally:
-            turn.release()
-            with self._lock:
-                self._turns.pop(key, None)
+            self._asking.release()
 
     def _look_up(self, wanted: _LookupRequest) -> Lookup:
         asked_at = self._clock()

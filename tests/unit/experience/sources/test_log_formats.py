@@ -1,6 +1,5 @@
 """What each format of a log says of failures: the right test, the right message, and no more of them than it tells."""
 
-import json
 import re
 from typing import Final
 
@@ -9,7 +8,7 @@ import pytest
 from phronesis.experience.laws.event_draft import Draft
 from phronesis.experience.sources.log import LogSource
 from phronesis.experience.sources.port import MAX_TEXT
-from unit.experience.sources.labelled_sources import read
+from unit.experience.sources.labelled_sources import DATA, read
 
 
 def failures(text: str) -> list[tuple[str, str]]:
@@ -21,77 +20,8 @@ def log(text: str) -> list[Draft]:
     return read(LogSource(), text)
 
 
-INTERLEAVED: Final = """=== RUN   TestA
-=== PAUSE TestA
-=== RUN   TestB
-=== PAUSE TestB
-=== CONT  TestA
-=== CONT  TestB
-    b_test.go:9: b began
-=== NAME  TestA
-    a_test.go:5: a is wrong
-=== NAME  TestB
-    b_test.go:11: b is wrong
---- FAIL: TestB (0.02s)
---- FAIL: TestA (0.02s)
-=== RUN   TestC
---- PASS: TestC (0.00s)
-FAIL
-FAIL	example.com/p	0.1s
-"""
-PANICKED: Final = """=== RUN   TestPut
---- FAIL: TestPut (0.00s)
-panic: assignment to entry in nil map [recovered]
-	panic: assignment to entry in nil map
-
-goroutine 7 [running]:
-testing.tRunner.func1.2({0x1, 0x2})
-	/usr/local/go/src/testing/testing.go:1632 +0x230
-example.com/cache.(*Cache).Put(...)
-	/home/u/cache/cache.go:21
-FAIL	example.com/cache	0.005s
-FAIL
-"""
-
-
-def test_go_test_gives_each_test_its_own_lines() -> None:
-    assert sorted(failures(INTERLEAVED)) == [("TestA", "a is wrong"), ("TestB", "b began; b is wrong")]
-    assert failures(PANICKED) == [("TestPut", "panic: assignment to entry in nil map [recovered]")]
-
-
-def events(text: str, package: str, test: str = "") -> list[str]:
-    """Write lines as ``go test -json`` does."""
-    named = {"Package": package} | ({"Test": test} if test else {})
-    return [
-        json.dumps({"Time": "2025-03-10T17:34:31Z", "Action": "output", **named, "Output": f"{line}\n"})
-        for line in text.splitlines()
-    ]
-
-
-def test_go_test_json_is_read_package_by_package() -> None:
-    store, cache, built = "example.com/store", "example.com/cache", {"ImportPath": "example.com/dir"}
-    lines = [
-        *events("=== RUN   TestUpload", store, "TestUpload"),
-        *events("=== RUN   TestPut", cache, "TestPut"),
-        *events("    store_test.go:31: quota exceeded", store, "TestUpload"),
-        *events("    put_test.go:5: no entry", cache, "TestPut"),
-        *events("--- FAIL: TestUpload (0.00s)", store, "TestUpload"),
-        json.dumps({"Action": "fail", "Package": cache, "Test": "TestPut", "Elapsed": 0.5}),
-        json.dumps({"Action": "skip", "Package": cache, "Test": "TestGet", "Elapsed": 0}),
-        json.dumps({"Action": "fail", "Package": store, "Test": "TestUpload", "Elapsed": 0.01}),
-        json.dumps({"Action": "fail", "Package": store, "Elapsed": 0.02}),
-        json.dumps({"Action": "fail", "Package": cache, "Elapsed": 0.02}),
-        json.dumps({**built, "Action": "build-output", "Output": "./dir_test.go:32:10: undefined: foo\n"}),
-        json.dumps({**built, "Action": "build-fail"}),
-    ]
-    drafts = log("\n".join(lines))
-    assert [(draft.attempt, draft.result, draft.lines) for draft in drafts] == [
-        ("TestUpload", "quota exceeded", (3, 5)),
-        ("TestPut", "no entry", (4, 6)),
-        ("build dir_test.go", "undefined: foo", (11, 11)),
-    ]
-    assert drafts[0].occurred_at is not None
-    assert drafts[0].observations["suite"] == {"passed": 0, "failed": 2, "skipped": 1}
+def text_of(name: str) -> str:
+    return (DATA / name).read_text("utf-8")
 
 
 RECORD: Final = """{head}
@@ -167,96 +97,26 @@ def test_builds_tell_what_was_wrong_where() -> None:
         assert failures(text) == expected, text
 
 
-MUNIT: Final = """shop.CartTest:
-  + adds 0.02s
-==> X shop.CartTest.rounds half up  0.01s munit.ComparisonFailException: /u/CartTest.scala:9 values are not the same
-8:  test("rounds"):
-    at munit.Assertions.failComparison(Assertions.scala:274)
-[error] Failed: Total 2, Failed 1, Errors 0, Passed 1
-[error] Failed tests:
-[error]   shop.CartTest
-[error] (Test / test) sbt.TestsFailedException: Tests unsuccessful
-"""
-
-
-def test_sbt_tells_which_test_failed_else_which_suite() -> None:
-    named = ("shop.CartTest.rounds half up", "ComparisonFailException: values are not the same")
-    assert failures(MUNIT) == [named]
+def test_sbt_tells_that_its_tests_failed() -> None:
     counted = "[info] Tests: succeeded 9, failed 0, canceled 0, ignored 0, pending 0\n[info] All tests passed.\n"
     ended = "(Test / test) sbt.TestsFailedException: Tests unsuccessful"
     assert failures(f"{counted}[error] {ended}") == [("run sbt", f"error: {ended}")]
 
 
-JEST: Final = """FAIL src/cart.test.js
-  ✕ totals (3 ms)
-
-  ● totals
-
-    expect(received).toBe(expected) // Object.is equality
-
-      at Object.<anonymous> (src/cart.test.js:8:20)
-
-Tests:       1 failed, 1 total
-"""
-
-
 def test_what_stands_before_every_line_is_no_part_of_it() -> None:
     cases: list[str] = ["10:00:01  ", "[10:00:01] :\t [Step 1/2] ", "[2026-03-10T10:00:01.123Z] ", "> ", "    "]
     for before in cases:
-        wrapped = "".join(f"{before}{line}".rstrip() + "\r\n" for line in JEST.splitlines())
+        wrapped = "".join(f"{before}{line}".rstrip() + "\r\n" for line in text_of("log_jest_console.txt").splitlines())
         (draft,) = log("\ufeff" + wrapped)
         assert (draft.label, draft.attempt) == ("failure", "totals"), before
         assert draft.result == "expect(received).toBe(expected) // Object.is equality", before
 
 
 def test_no_piece_of_a_failed_run_is_a_success() -> None:
-    cases: list[str] = [JEST, INTERLEAVED]
-    for text in cases:
-        lines = text.splitlines(keepends=True)
+    for name in ("log_jest_console.txt", "log_go_parallel.txt", "log_mocha.txt"):
+        lines = text_of(name).splitlines(keepends=True)
         pieces = ["".join(piece) for n in range(len(lines)) for piece in (lines[:n], lines[n:])]
-        assert not [piece for piece in pieces if any(draft.label == "success" for draft in log(piece))], text
-
-
-def suite(cases: str, attributes: str = "") -> str:
-    return f'<?xml version="1.0"?>\n<testsuites><testsuite name="shop" {attributes}>{cases}</testsuite></testsuites>'
-
-
-TRACE: Final = (
-    "Traceback (most recent call last):&#10;  File &quot;/app/test_foo.py&quot;, line 18, in t&#10;"
-    "    self.assertFalse(True)&#10;AssertionError: True is not false&#10;"
-)
-
-
-def test_what_failed_in_a_junit_report_is_a_failure() -> None:
-    cases: list[tuple[str, list[tuple[str, str]]]] = [
-        (
-            suite(
-                '<testcase classname="C" name="a"><skipped/><failure message="12 != 11">trace</failure></testcase>'
-                '<testcase classname="C" name="b"><skipped/><error message="db gone"/></testcase>'
-                '<testcase classname="C" name="c"/>'
-            ),
-            [("C.a", "12 != 11"), ("C.b", "db gone")],
-        ),
-        (
-            suite(f'<testcase name="t"><failure message="{TRACE}"/></testcase>'),
-            [("t", "AssertionError: True is not false")],
-        ),
-        (
-            suite(
-                '<testcase name="t"><error message="exited with error code 1"/></testcase>'
-                '<system-out>Traceback (most recent call last):\n  File "x.py", line 3, in f\n    g()\n'
-                "KeyError: 'port'</system-out>"
-            ),
-            [("t", "KeyError: 'port'")],
-        ),
-        (
-            suite("", 'tests="3" failures="2" errors="1"'),
-            [("shop", "3 failed; the report counts them and lists no case")],
-        ),
-    ]
-    for text, expected in cases:
-        assert failures(text) == expected, text
-        assert not [draft for draft in log(text) if draft.label == "success"], text
+        assert not [piece for piece in pieces if any(draft.label == "success" for draft in log(piece))], name
 
 
 # Single forms of logs, and what is refused.
@@ -308,15 +168,3 @@ def test_a_single_error_is_told_in_short() -> None:
 def test_what_no_database_holds_is_replaced() -> None:
     draft = only("ValueError: a\x00b\ud800" + "c" * 3 * MAX_TEXT)
     assert re.fullmatch("ValueError: a�b�c+", draft.result)
-
-
-def test_tap_is_read() -> None:
-    text = (
-        "TAP version 13\n# Subtest: adds\nnot ok 1 - adds\n  ---\n  error: |-\n    2 !== 3\n"
-        "  name: 'AssertionError'\n  ...\n"
-        "ok 2 - zero\nnot ok 3 - bare\n1..3"
-    )
-    adds, bare = log(text)
-    assert (adds.attempt, adds.result, adds.lines) == ("adds", "AssertionError: 2 !== 3", (3, 8))
-    assert (bare.attempt, bare.result) == ("bare", "failed")
-    assert bare.observations["suite"] == {"passed": 1, "failed": 2}

@@ -148,8 +148,3 @@ def test_auto_takes_the_one_that_fits(run: Run, same: str) -> None:
     assert auto.facts(run, feedback) == facts
     assert auto.view(run, feedback) == own.view(run, feedback)
     assert auto.summary(facts) == own.summary(facts)
-
-
-def test_a_trace_may_name_the_metals() -> None:
-    run = Run(trace={"final_output": {"M1": "Cu", "modifier": "urea"}})
-    assert find_builder("auto").view(run, Feedback()).named == {"M1": "Cu", "modifier": "urea"}

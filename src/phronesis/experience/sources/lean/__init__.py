@@ -20,13 +20,12 @@ from phronesis.experience.sources.lean.messages import (
     facts_of,
     is_sorry,
     normal_file,
-    printable,
     read_job,
     read_message,
     split_lines,
 )
 from phronesis.experience.sources.lean.syntax import Program, is_hypothesis, read_program
-from phronesis.experience.sources.port import RawText, Source, number_episodes
+from phronesis.experience.sources.port import RawText, Source, number_episodes, storable_drafts
 
 _DECODER: Final = json.JSONDecoder()
 _COMMANDS: Final = ("cmd", "tactic", "path")
@@ -74,7 +73,7 @@ def as_message(value: object, first: int, last: int) -> Message | None:
         return None
     if (severity := _SEVERITIES.get(str(value.get("severity")))) is None:
         return None
-    data = printable(value["data"])
+    data = value["data"]
     if data.startswith("<input>:"):  # a parse error inside a tactic repeats its place: <input>:1:5: unknown tactic
         data = data.partition(": ")[2]
     return Message(
@@ -84,7 +83,7 @@ def as_message(value: object, first: int, last: int) -> Message | None:
         last=last,
         position=_place(value.get("pos")),
         end=_place(value.get("endPos")),
-        file=normal_file(printable(_text(value, "fileName"))),
+        file=normal_file(_text(value, "fileName")),
     )
 
 
@@ -132,23 +131,18 @@ class Session:
         refused = value.get("message")
         if isinstance(refused, str) and not refused.startswith(_REFUSED):
             return None
-        unit = Unit(
-            form="repl", first=min(begin, first), last=last, file=normal_file(printable(_text(command, "path")))
-        )
+        unit = Unit(form="repl", first=min(begin, first), last=last, file=normal_file(_text(command, "path")))
         told = (as_message(one, first, last) for one in _dicts(value, "messages"))
         unit.messages = [message for message in told if message is not None]
         if isinstance(refused, str):
-            text = printable(refused).removeprefix("Lean error:").lstrip("\n ")
+            text = refused.removeprefix("Lean error:").lstrip("\n ")
             unit.messages.append(Message(severity="error", text=text, first=first, last=last))
         unit.steps = list(_dicts(value, "tactics"))
         if _text(command, "cmd"):
-            unit.program = read_program(printable(_text(command, "cmd")))
-        unit.tactic = printable(_text(command, "tactic"))
-        if (
-            isinstance(seconds := value.get("time"), int | float)
-            and not isinstance(seconds, bool)
-            and 0 <= seconds < _LONGEST
-        ):
+            unit.program = read_program(_text(command, "cmd"))
+        unit.tactic = _text(command, "tactic")
+        seconds = value.get("time")
+        if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds < _LONGEST:
             unit.seconds = float(seconds)
         self._take_goals(unit, command, value)
         return unit
@@ -156,7 +150,7 @@ class Session:
     def _take_goals(self, unit: Unit, command: Mapping[str, Any], value: Mapping[str, Any]) -> None:
         asked, given = _number(command.get("proofState")), _number(value.get("proofState"))
         for one in _dicts(value, "sorries"):
-            goal = printable(_text(one, "goal"))
+            goal = _text(one, "goal")
             unit.sorries.append(goal)
             if (state := _number(one.get("proofState"))) is not None:
                 self._goals[state], self._roots[state] = [goal], goal
@@ -164,7 +158,7 @@ class Session:
             unit.before = self._goals.get(asked)
             unit.episode = self._roots.get(asked, "")
         if isinstance(goals := value.get("goals"), list):
-            unit.after = [printable(one) for one in goals if isinstance(one, str)]
+            unit.after = [one for one in goals if isinstance(one, str)]
         if given is not None:
             self._goals[given], self._roots[given] = unit.after, unit.episode
         wrong = any(one.severity == "error" for one in unit.messages)
@@ -175,7 +169,7 @@ class Session:
         elif not left and (not status or status == "Completed"):
             unit.verdict, unit.signal = "ok", "no goals left" if given is not None else "an environment, and no error"
         elif status:
-            unit.signal = f"proofStatus: {printable(status[:60])}"
+            unit.signal = f"proofStatus: {status[:60]}"
 
 
 def _place(value: object) -> Position | None:
@@ -222,7 +216,7 @@ class LeanOutputParser:
         self._job: Unit | None = None
         self._program: Program | None = None
         self._programs = 0
-        self._open: list[Message] = []  # the message that may go on, at most one
+        self._open: Message | None = None  # the message that may go on
         self._failed: set[str] = set()  # modules that lake has marked
 
     def run(self) -> None:
@@ -247,7 +241,7 @@ class LeanOutputParser:
             return at + 1
         if (message := read_message(self._lines, at)) is not None:
             self._close()
-            self._open = [message]
+            self._open = message
             return at + 1
         if ends_message(said):
             self._close()
@@ -265,19 +259,19 @@ class LeanOutputParser:
         return at + 1
 
     def _continue_message(self, at: int) -> None:
-        if not self._open:
+        said, message = self._lines[at].text, self._open
+        if message is None:
             return
-        said, message = self._lines[at].text, self._open[0]
         blank = not self._lines[at - 1].text.strip()
         if blank and said.strip() and _GOES_ON.match(said) is None and not is_hypothesis(said):
             self._close()
             return
-        self._open = [replace(message, last=at)]
+        self._open = replace(message, last=at)
 
     def _close(self) -> None:
-        if not self._open:
+        message, self._open = self._open, None
+        if message is None:
             return
-        message = self._open.pop()
         last = message.last
         while last > message.first and not self._lines[last].text.strip():
             last -= 1
@@ -374,11 +368,11 @@ class LeanSource(Source):
 
     def read(self, raw: RawText) -> Sequence[Draft]:
         """Return the attempts in a log."""
-        lines = split_lines(raw.text)
+        lines = split_lines(raw)
         walk = LeanOutputParser(lines)
         walk.run()
         drafts = number_episodes(draft for unit in walk.units for draft in drafts_of(unit, lines))
-        return [replace(draft, observations={**draft.observations, **walk.facts}) for draft in drafts]
+        return storable_drafts(replace(one, observations={**one.observations, **walk.facts}) for one in drafts)
 
 
 __all__ = ["LeanSource"]

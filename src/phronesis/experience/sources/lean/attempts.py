@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from phronesis.experience.laws.event_draft import VIEWS, Artifact, Draft
@@ -178,20 +178,19 @@ def _before_goals(text: str) -> str:
 def drafts_of(unit: Unit, lines: list[Line]) -> Iterator[Draft]:
     """Yield the drafts of a unit; none if it reports neither a failure nor a check."""
     places = places_of(unit)
-    warned = {"warnings": sum(one.severity == "warning" for one in unit.messages)}
     for place in places:
-        yield _failure(unit, place, lines, warned)
+        yield _failure(unit, place, lines)
     if places:
         return
     left = unit.after or unit.sorries or any(is_sorry(one.text) for one in unit.messages)
     spoken = any(one.severity in {"info", "warning"} for one in unit.messages)
     if unit.verdict == "failed":
-        yield _failure(unit, Place(list(unit.messages)), lines, warned)
+        yield _failure(unit, Place(list(unit.messages)), lines)
     elif unit.verdict == "ok" or unit.form == "repl" or (spoken and unit.form in {"json", "plain"}):
         yield _draft_of(unit, lines, sure=unit.verdict == "ok" and not left, left=bool(left))
 
 
-def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, int]) -> Draft:
+def _failure(unit: Unit, place: Place, lines: list[Line]) -> Draft:
     """Return the draft of the failure at one position."""
     errors = [one for one in place.messages if one.severity == "error"]
     kinds = [kind_of(one.text) for one in errors]
@@ -227,7 +226,6 @@ def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, i
             "position": place.start if place.start is not None and place.start[0] else None,
             "end": place.end if place.end != place.start else None,
             "errors": len(errors),
-            **counts,
         },
     )
 
@@ -266,7 +264,7 @@ def _draft_of(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft
         found=found,
         kinds=[],
         concepts=[],
-        extra={"sorries": sorries, "warnings": sum(one.severity == "warning" for one in unit.messages)},
+        extra={"sorries": sorries},
     )
 
 
@@ -303,8 +301,8 @@ def _draft(
         "lemmas": found.lemmas,
         "seconds": unit.seconds,
         "heartbeats": int(beats[1]) if beats is not None else None,
-        **{name: list(value) if isinstance(value, tuple) else value for name, value in extra.items()},
-        **unit.facts,
+        "warnings": sum(one.severity == "warning" for one in unit.messages),
+        **extra,
     }
     kept = {
         name: value for name, value in observations.items() if value not in (None, "", [], 0) or name == "open_goals"
@@ -325,7 +323,7 @@ def _draft(
         lines=(rows[0] + 1, rows[1] + 1),
         span=(lines[rows[0]].start, lines[rows[1]].end),
         occurred_at=lines[rows[0]].moment,
-        episode_id=f"lean:{hashlib.sha256(root.encode()).hexdigest()[:16]}" if root else None,
+        episode_id=f"lean:{hashlib.sha256(root.encode(errors='replace')).hexdigest()[:16]}" if root else None,
     )
 
 

@@ -8,11 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
-from phronesis.core.timestamps import parse_moment
-from phronesis.errors import InputError
 from phronesis.experience.sources.lean.syntax import Declaration, Program
+from phronesis.experience.sources.port import RawText, moment_of, placed_lines
 
 # Lines of a text, with their position, without colours, time stamps and carriage returns.
 
@@ -22,49 +21,24 @@ _STAMP: Final = re.compile(r"\ufeff?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})
 _RUNNER: Final = re.compile(r"##\[[a-z]{1,12}\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line: its start and end in the text, its content, and the time in its prefix."""
 
     start: int
     end: int
     text: str
-    stamp: str = ""
-
-    @property
-    def moment(self) -> datetime | None:
-        """The runner's time stamp, if it is present and valid."""
-        if not self.stamp:
-            return None
-        try:
-            return parse_moment(self.stamp, field="stamp")
-        except InputError:
-            return None
+    moment: datetime | None = None
 
 
-def split_lines(text: str) -> list[Line]:
+def split_lines(raw: RawText) -> list[Line]:
     """Return the lines of a text, separated by line feeds only, so that they count as in an editor."""
-    lines, start = [], 0
-    while start <= len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        lines.append(_read(text, start, end))
-        start = end + 1
+    lines = []
+    for start, end, written in placed_lines(raw.text):
+        said, moment = _COLOUR.sub("", written.rstrip("\r")), None
+        if stamp := _STAMP.match(said):
+            said, moment = _RUNNER.sub("", said[stamp.end() :], count=1), moment_of(raw, stamp[1])
+        lines.append(Line(start, end, said, moment))
     return lines
-
-
-def printable(text: str) -> str:
-    """Return a text without lone surrogates and NUL characters, which JSON escapes may contain."""
-    return "".join("\ufffd" if "\ud800" <= sign <= "\udfff" or sign == "\0" else sign for sign in text)
-
-
-def _read(text: str, start: int, end: int) -> Line:
-    said = text[start:end].rstrip("\r")
-    if "\x1b" in said:
-        said = _COLOUR.sub("", said)
-    if (stamp := _STAMP.match(said)) is not None:
-        said = _RUNNER.sub("", said[stamp.end() :], count=1)
-    return Line(start, end, printable(said), stamp[1] if stamp is not None else "")
 
 
 _ROWS: Final = """
@@ -208,7 +182,6 @@ class Unit:
     sorries: list[str] = field(default_factory=list)
     steps: list[Mapping[str, Any]] = field(default_factory=list)
     seconds: float | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
     episode: str = ""
 
 
@@ -272,13 +245,19 @@ _END: Final = re.compile(
 )
 FAILURES: Final = re.compile(r"Some (?:required )?(?:builds|targets) logged failures:")
 _FACTS: Final = (
-    ("memory_bytes", 1024, re.compile(r"\s{0,20}Maximum resident set size \(kbytes\): (\d{1,15})")),
-    ("memory_bytes", 1, re.compile(r"\s{0,20}(\d{1,15}) {1,8}maximum resident set size")),
+    ("memory_bytes", (1024,), re.compile(r"\s{0,20}Maximum resident set size \(kbytes\): (\d{1,15})")),
+    ("memory_bytes", (1,), re.compile(r"\s{0,20}(\d{1,15}) {1,8}maximum resident set size")),
+    (
+        "run_seconds",
+        (3600, 60, 1),
+        re.compile(
+            r"\s{0,20}Elapsed \(wall clock\) time[^\n]{0,40}: (?:(\d{1,5}):)?(\d{1,5}):(\d{1,2}(?:\.\d{1,6})?)$"
+        ),
+    ),
+    ("run_seconds", (60, 1), re.compile(r"real\s{1,8}(?:(\d{1,6})m)?(\d{1,9}(?:\.\d{1,6})?)s?$")),
 )
-_ELAPSED: Final = re.compile(
-    r"\s{0,20}Elapsed \(wall clock\) time[^\n]{0,40}: (?:(\d{1,5}):)?(\d{1,5}):(\d{1,2}(?:\.\d{1,6})?)$"
-)
-_REAL: Final = re.compile(r"real\s{1,8}(?:(\d{1,6})m)?(\d{1,9}(?:\.\d{1,6})?)s?$")
+"""Facts of a run, each with the units in which its line writes it."""
+
 _OLD_LAKE: Final = ("> ", "stdout:", "stderr:", "external command", "build failed", "failed to build")
 
 
@@ -333,11 +312,8 @@ def ends_message(said: str) -> bool:
 
 def facts_of(said: str) -> dict[str, Any]:
     """Return the time and memory of a whole run in a line (``time -v``, ``time``), in seconds and bytes."""
-    for name, factor, pattern in _FACTS:
+    for name, units, pattern in _FACTS:
         if (found := pattern.match(said)) is not None:
-            return {name: int(found[1]) * factor}
-    if (found := _ELAPSED.match(said)) is not None:
-        return {"run_seconds": 3600 * int(found[1] or 0) + 60 * int(found[2]) + float(found[3])}
-    if (found := _REAL.match(said)) is not None:
-        return {"run_seconds": 60 * int(found[1] or 0) + float(found[2])}
+            parts = (unit * float(part or 0) for unit, part in zip(units, found.groups(), strict=True))
+            return {name: int(sum(parts)) if name == "memory_bytes" else sum(parts)}
     return {}

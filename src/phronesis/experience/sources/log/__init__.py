@@ -25,7 +25,7 @@ from phronesis.experience.sources.log.findings import (
     test_in_words,
 )
 from phronesis.experience.sources.log.go_test import event_lines, read_go_test
-from phronesis.experience.sources.log.junit import FORBIDDEN, RefusedError, Report, read_junit
+from phronesis.experience.sources.log.junit import FORBIDDEN, SUITES, RefusedError, Report, read_junit, suites_of
 from phronesis.experience.sources.log.test_runners import read_javascript_tests, read_mocha, read_suites
 from phronesis.experience.sources.log.traces import read_pytest, read_traces
 from phronesis.experience.sources.port import RawText, Source, load_json, storable_drafts
@@ -253,7 +253,7 @@ class LogSource(Source):
 
     def read(self, raw: RawText) -> Sequence[Draft]:
         """Return a draft per failing test and distinct error, one for what succeeded, none for prose."""
-        if root_of(raw.text) in _JUNIT:
+        if root_of(raw.text) in SUITES:
             return storable_drafts(read_junit(raw))
         reading = LogParse(without_records(event_lines(raw, lines_of(raw))))
         for read in _READERS:
@@ -286,12 +286,11 @@ def root_of(text: str) -> str:
 
 def is_broken(text: str) -> bool:
     """Return whether a report is not well-formed and contains no test before the error."""
-    report = Report(FORBIDDEN.sub(" ", text))
     try:
-        report.parse()
+        report = Report(FORBIDDEN.sub(" ", text))
     except RefusedError:
         return False
-    return report.broken and not any(suite.counts["tests"] or suite.unlisted for suite in report.suites)
+    return report.broken and not any(suite.counts["tests"] or suite.unlisted for suite in suites_of(report))
 
 
 _ROOTS: Final = {
@@ -304,14 +303,13 @@ _ROOTS: Final = {
     "coverage": "a report of coverage",
     "!DOCTYPE": "XML or HTML with a document type, which may define entities",
 }
-_JUNIT: Final = ("testsuites", "testsuite")
 REMEDY: Final = "give JUnit XML without a document type (<testsuites>), 'go test -json', or the console's output"
 
 
 def foreign_format(text: str) -> str:
     """Return the name of a text's format; empty where the source may read it."""
     if root := root_of(text):
-        if root in _JUNIT:
+        if root in SUITES:
             return "JUnit XML that is not well-formed and lists no case before its fault" if is_broken(text) else ""
         declared = text.lstrip("\ufeff \t\r\n").startswith(("<?xml", "<!"))
         return _ROOTS.get(root, f"XML whose first element is <{root:.40}>" if declared else "")

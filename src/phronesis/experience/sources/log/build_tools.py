@@ -4,53 +4,55 @@ A diagnostic is a file, a line and a message. sbt runs ScalaTest, MUnit, specs2 
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from phronesis.experience.sources.log.findings import CommandEnd, Finding, LogParse, foreign
+from phronesis.experience.sources.log.findings import Finding, LogParse, foreign
 from phronesis.experience.sources.log.traces import thrown
 
-_FILE: Final = r"((?:/?[A-Za-z]:[\\/])?[^\s:()\[\]{}\"'<>|][^:\n()\"<>|{}]{0,300})"
-_SEVERITY: Final = r"(fatal error|error|warning|note|info)"
+_FILE: Final = r"(?P<file>(?:/?[A-Za-z]:[\\/])?[^\s:()\[\]{}\"'<>|][^:\n()\"<>|{}]{0,300})"
+_SEVERITY: Final = r"(?P<severity>fatal error|error|warning|note|info)"
+_PLACE: Final = r"(?P<place>\d{1,9})"
+_KOTLIN: Final = re.compile(
+    rf"(?P<severity>[ew]): (?:file://)?{_FILE}:(?: \()?{_PLACE}(?::|, ?)\d{{1,9}}\)?:? (?P<message>.*)\Z"
+)
 _COLON: Final = re.compile(
-    _FILE
-    + r":(\d{1,9})(?::(\d{1,9}))?(?:-\d{1,9}(?::\d{1,9})?)?:? (?:- )?"
-    + _SEVERITY
-    + r"(?![\w.-])(?!\Z)(?:\[([\w-]{1,60})\])?:? ?([A-Z]{1,6}\d{2,6}(?=:))?:? ?(.*)\Z"
+    rf"{_FILE}:{_PLACE}(?::\d{{1,9}})?(?:-\d{{1,9}}(?::\d{{1,9}})?)?:? (?:- )?{_SEVERITY}(?![\w.-])(?!\Z)"
+    r"(?:\[(?P<rule>[\w-]{1,60})\])?:? ?(?P<code>[A-Z]{1,6}\d{2,6}(?=:))?:? ?(?P<message>.*)\Z"
 )
 _PAREN: Final = re.compile(
-    _FILE
-    + r" ?\((\d{1,9})(?:,(\d{1,9}))?(?:,\d{1,9},\d{1,9})?\) ?: {1,2}"
-    + _SEVERITY
-    + r"(?: ([A-Z]{1,8}\d{0,6}))? ?: ?(.*)\Z"
+    rf"{_FILE} ?\({_PLACE}(?:,\d{{1,9}})?(?:,\d{{1,9}},\d{{1,9}})?\) ?: {{1,2}}{_SEVERITY}"
+    r"(?: (?P<code>[A-Z]{1,8}\d{0,6}))? ?: ?(?P<message>.*)\Z"
 )
+_UNPLACED: Final = re.compile(
+    rf"(?:[^\s:][^:\n]{{0,200}}?|[A-Za-z]:[^:\n]{{1,200}}?) ?: (?:Command line )?{_SEVERITY} "
+    r"(?P<code>[A-Z]{1,8}\d{2,6}) ?: (?P<message>.*)\Z"
+)
+"""Microsoft's linker, compiler and MSBuild: ``LINK : fatal error LNK1104: cannot open file 'foo.lib'``."""
+
+_GO: Final = re.compile(rf"(?:vet: )?(?:\./)?(?P<file>[^\s:\"{{}}]{{1,300}}\.go):{_PLACE}:(?:\d+:)? (?P<message>.*)\Z")
+_LINT: Final = re.compile(
+    rf"(?P<file>[^\s:\"{{}}]{{1,300}}\.\w{{1,10}}):{_PLACE}:\d+: (?P<code>[A-Z]{{1,6}}\d{{2,6}}) (?P<message>.*)\Z"
+)
+_FORMS: Final = ((None, _KOTLIN), (None, _COLON), (None, _PAREN), (None, _UNPLACED), ("go", _GO), ("linter", _LINT))
+"""Diagnostics on a line of their own, with the tool if the form tells it."""
+
 _LEVEL: Final = re.compile(r"\s{0,12}(?:\[(error|ERROR|warn|WARNING)\]|\[(?:info|INFO|exec|javac)\])\s{1,8}(\S.*)\Z")
 _LEVELED: Final = re.compile(
-    _FILE + r":(?:\[(\d{1,9}),\d{1,9}\]| ?\((\d{1,9}), ?\d{1,9}\)|(\d{1,9}):(?:\d{1,9}:)?) (.*)\Z"
+    rf"{_FILE}:(?:\[| ?\()?{_PLACE}(?:, ?\d{{1,9}}[\])]|:(?:\d{{1,9}}:)?) (?:(?:error|warning): )?(?P<message>.*)\Z"
 )
 """Behind ``[ERROR]``: Maven's ``File.java:[3,14]``, Kotlin's ``File.kt: (3, 14)``, sbt's ``File.scala:3:14:``."""
 
 _DOTTY: Final = re.compile(
-    r"-- (?:\[(E\d{3,4})\] )?(?:[\w ]{1,60} )?Error: " + _FILE + r":(\d{1,9}):\d{1,9}[ -]{0,200}\Z"
+    rf"-- (?:\[(?P<code>E\d{{3,4}})\] )?(?:[\w ]{{1,60}} )?Error: {_FILE}:{_PLACE}:\d{{1,9}}[ -]{{0,200}}\Z"
 )
 _DOTTY_SAID: Final = re.compile(r"\s{0,12}\|\s{0,12}([^\s^|].*)\Z")
-_KOTLIN: Final = re.compile(
-    r"(e|w): (?:file://)?" + _FILE + r":(?:(\d{1,9}):\d{1,9}:?| \((\d{1,9}), ?\d{1,9}\):) (.*)\Z"
-)
-_GO: Final = re.compile(r"(?:vet: )?([^\s:\"{}]{1,300}\.go):(\d{1,9}):(?:\d{1,9}:)? (.*)\Z")
-_LINT: Final = re.compile(r"([^\s:\"{}]{1,300}\.\w{1,10}):(\d{1,9}):(\d{1,9}): ([A-Z]{1,6}\d{2,6}) (.*)\Z")
 _RUSTC: Final = re.compile(r"error(?:\[(E\d{4})\])?: (.*)\Z")
 _ARROW: Final = re.compile(r"\s{0,20}--> ([^\s:]{1,300}):(\d{1,9}):(\d{1,9})\Z")
 _PROJECT: Final = re.compile(r" \[[^\[\]\n]{1,300}proj(?:::[^\[\]\n]{0,100})?\]\Z")
 _NODE: Final = re.compile(r"\s{0,12}\d{1,4}>")
 """The number of a project that MSBuild builds beside others."""
-
-_UNPLACED: Final = re.compile(
-    r"([^\s:][^:\n]{0,200}?|[A-Za-z]:[^:\n]{1,200}?) ?: (?:Command line )?"
-    + _SEVERITY
-    + r" ([A-Z]{1,8}\d{2,6}) ?: (.*)\Z"
-)
-"""Microsoft's linker, compiler and MSBuild: ``LINK : fatal error LNK1104: cannot open file 'foo.lib'``."""
 
 _LINKER: Final = re.compile(
     r"(?:[\w./\\+-]{0,200}[/\\-])?(?:ld(?:\.\w{1,8})?|ld64\.lld|lld|lld-link|wasm-ld|mold)(?:-\d{1,3})?(?:\.exe)?: "
@@ -86,17 +88,14 @@ _TOOLS: Final = {ending: tool for tool, endings in _ENDINGS.items() for ending i
 
 def read_compilers(reading: LogParse) -> None:
     """Find compiler errors on lines not parsed yet, and count warnings."""
-    for n in filter(reading.free, range(len(reading.lines))):
-        text = reading.text(n)
+    for n, text in reading.free_lines():
         if text.startswith("error"):
             _rustc(reading, n)
         elif text.startswith("warning") and _ARROW.match(reading.text(n + 1)):
             reading.warnings.append(n)
         elif text.startswith("CMake Error at "):
             _cmake(reading, n)
-        elif text.startswith(("e: ", "w: ")):
-            _kotlin(reading, n, text)
-        elif text:
+        elif ":" in text:
             _line(reading, n, text)
 
 
@@ -105,75 +104,57 @@ def _line(reading: LogParse, n: int, text: str) -> None:
     level = _LEVEL.match(text) if text.lstrip().startswith("[") else None
     if level:
         text = level[2]
-        if level[1] and _parse_levelled(reading, n, text, "error" if level[1].lower() == "error" else "warning"):
+        if level[1] and (given := _read_levelled(reading, n, text)):
+            severity = "error" if level[1].lower() == "error" else "warning"
+            _add(reading, n, None, given | {"severity": severity})
             return
     if ">" in text[:16]:
         text = _NODE.sub("", text, count=1).strip()
-    if "error" in text or "warning" in text or "note" in text or "info" in text:
-        _parse_named(reading, n, text)
-    if reading.free(n) and ":" in text:
-        _parse_unnamed(reading, n, text)
+    for tool, form in _FORMS:
+        if match := form.match(text):
+            _add(reading, n, tool, match.groupdict())
+            return
+    _parse_linker(reading, n, text)
 
 
-def _parse_levelled(reading: LogParse, n: int, text: str, severity: str) -> bool:
-    """Parse the text after ``[ERROR]`` or ``[error]`` if it is a place in a file."""
-    dotty = _DOTTY.match(text) if text.startswith("-- ") else None
-    if dotty:
+def _read_levelled(reading: LogParse, n: int, text: str) -> dict[str, Any] | None:
+    """Return the place and message in the text after ``[ERROR]`` or ``[error]``, if it is a place in a file."""
+    if dotty := _DOTTY.match(text):
         told = (_DOTTY_SAID.match(level[2]) for k in range(n + 1, n + 12) if (level := _LEVEL.match(reading.text(k))))
-        message = next((match[1] for match in told if match), "")
-        _add(reading, n, file=dotty[2], severity=severity, message=message, place=dotty[3], code=dotty[1])
-        return True
+        return dotty.groupdict() | {"message": next((match[1] for match in told if match), "")}
     if (match := _LEVELED.match(text)) is None:
-        return False
-    message = re.sub(r"\A(?:error|warning): ", "", match[5])
+        return None
+    given = match.groupdict()
     symbol = next((found[1] for k in range(n + 1, n + 4) if (found := _SYMBOL.match(reading.text(k)))), "")
-    if symbol and message == "cannot find symbol":
-        message = f"{message}: {' '.join(symbol.split())}"
-    _add(reading, n, file=match[1], severity=severity, message=message, place=match[2] or match[3] or match[4])
-    return True
+    if symbol and given["message"] == "cannot find symbol":
+        given["message"] += f": {' '.join(symbol.split())}"
+    return given
 
 
-def _kotlin(reading: LogParse, n: int, text: str) -> None:
-    if match := _KOTLIN.match(text):
-        severity = "error" if match[1] == "e" else "warning"
-        _add(reading, n, file=match[2], severity=severity, message=match[5], place=match[3] or match[4])
-
-
-def _parse_named(reading: LogParse, n: int, text: str) -> None:
-    """Parse a line that names itself an error, a warning or a note."""
-    if match := _COLON.match(text):
-        code = match[6] or (match[5] if match[5] and match[5][0].isupper() else None)
-        _add(reading, n, file=match[1], severity=match[4], message=match[7], place=match[2], code=code)
-    elif match := _PAREN.match(text):
-        message = _PROJECT.sub("", match[6])
-        _add(reading, n, file=match[1], severity=match[4], message=message, place=match[2], code=match[5])
-    elif match := _UNPLACED.match(text):
-        if match[2] == "warning":
-            reading.warnings.append(n)
-        elif "error" in match[2]:
-            tool = "linker" if match[3].startswith("LNK") else "compiler"
-            reading.found(Finding(tool, n, n, message=_PROJECT.sub("", match[4]), error_type=match[3]))
-        reading.take(n, n)
-
-
-def _add(
-    reading: LogParse, n: int, *, file: str, severity: str, message: str, place: str, code: str | None = None
-) -> None:
+def _add(reading: LogParse, n: int, tool: str | None, given: Mapping[str, str | None]) -> None:
+    """Add a diagnostic: an error is a finding, a warning counts, a note is passed over."""
+    severity = {"e": "error", "w": "warning", None: "error"}.get(given.get("severity"), given.get("severity")) or ""
     if severity == "warning":
         reading.warnings.append(n)
-    if "error" in severity:
+    if "error" not in severity:
+        reading.take(n, n)
+        return
+    file, code, rule, place = (given.get(name) for name in ("file", "code", "rule", "place"))
+    code = code or (rule if rule and rule[0].isupper() else None)
+    message = _PROJECT.sub("", given["message"] or "")
+    if tool is None:
         tool = tool_of(file, code)
-        coded = _CODE.match(message) if tool == "mypy" else None
-        if coded:
+        if tool == "mypy" and (coded := _CODE.match(message)):
             message, code = coded[1], coded[2]
         message = message if code else f"{severity}: {message}"
-        reading.found(Finding(tool, n, n, message=message, error_type=code, file=file, place=int(place)))
-    else:
-        reading.take(n, n)
+    where = int(place) if place else None
+    reading.found(Finding(tool, n, n, message=message, error_type=code, file=file, place=where))
 
 
-def tool_of(file: str, code: str | None = None) -> str:
+def tool_of(file: str | None, code: str | None = None) -> str:
     """Return the compiler by file and code; ``cl`` for codes of Microsoft's C compiler."""
+    if file is None:
+        return "linker" if code and code.startswith("LNK") else "compiler"
     if code and re.match(r"(?:C|LNK)\d{4}\Z", code):
         return "cl"
     return _TOOLS.get(file.rpartition(".")[2].lower(), "compiler")
@@ -195,15 +176,7 @@ def _cmake(reading: LogParse, n: int) -> None:
         reading.found(Finding("cmake", n, last, message=f"error: {said}", file=match[1]))
 
 
-def _parse_unnamed(reading: LogParse, n: int, text: str) -> None:
-    """Parse a line that is an error by its form alone: Go's compiler, a linter, a linker."""
-    if match := _GO.match(text):
-        reading.found(Finding("go", n, n, message=match[3], file=match[1].removeprefix("./"), place=int(match[2])))
-        return
-    if match := _LINT.match(text):
-        found = Finding("linter", n, n, message=match[5], error_type=match[4], file=match[1], place=int(match[2]))
-        reading.found(found)
-        return
+def _parse_linker(reading: LogParse, n: int, text: str) -> None:
     linker = _LINKER.match(text)
     said = _UNLINKED.search(text[:600]) if linker is None or linker[1] is None else None
     if linker and linker[1] == "warning":
@@ -232,9 +205,6 @@ _SCALA_PLACE: Final = re.compile(r"\(([\w./-]{1,200}\.scala):(\d{1,9})\)\Z")
 _SBT_COUNTS: Final = re.compile(
     r"(?:Passed|Failed|Error): (?:: )?Total \d{1,9}, Failed (\d{1,9}), Errors (\d{1,9}), Passed (\d{1,9})"
 )
-_SCALATEST: Final = re.compile(
-    r"Tests: succeeded (\d{1,9}), failed (\d{1,9}), canceled (\d{1,9}), ignored (\d{1,9}), pending (\d{1,9})"
-)
 _LISTED: Final = re.compile(r"(?:Failed tests|Error during tests):\Z")
 _NAME: Final = re.compile(r"[ \t]{1,20}([A-Za-z_][\w$-]{0,200}(?:[./][\w$-]{1,200}){0,20})\Z")
 _ENDED: Final = re.compile(
@@ -248,26 +218,22 @@ _BEHIND: Final = 8
 
 def read_sbt(reading: LogParse) -> None:
     """Find failed tests, their counts, and suites that failed without naming a test."""
-    suite, n = "", 0
-    told = scala = 0
-    while n < len(reading.lines):
-        text = reading.text(n)
-        if text.startswith("sbt:") and (prompt := _PROMPT.match(text)):
+    suite, told = "", 0
+    for n, text in reading.free_lines():
+        if prompt := _PROMPT.match(text):
             reading.commands[n] = f"sbt {prompt[1].strip()}"
             reading.take(n, n)
-            told, scala = len(reading.findings), len(reading.summaries)
+            told = len(reading.findings)
         elif "==> X " in text[:40] or (text.endswith("s") and "+ " in text[:12]):
             _munit(reading, n)
-        elif "[" in text[:1] and (level := _SBT_LEVEL.match(text)):
+        elif level := _SBT_LEVEL.match(text):
             words = level[2]
-            if named := _SUITE.match(words):
-                suite = named[1]
-            if not _parse_sbt_end(reading, n, level[1], words) and not _parse_sbt_counts(reading, n, words, scala):
+            suite = named[1] if (named := _SUITE.match(words)) else suite
+            if not _parse_sbt_end(reading, n, level[1], words):
                 _sbt_test(reading, n, words, suite)
             if _LISTED.match(words):
-                n = _parse_failed_suites(reading, n, told)
+                _parse_failed_suites(reading, n, told)
                 told = len(reading.findings)
-        n += 1
 
 
 def _sbt_level(reading: LogParse, n: int) -> str | None:
@@ -277,34 +243,19 @@ def _sbt_level(reading: LogParse, n: int) -> str | None:
 
 
 def _parse_sbt_end(reading: LogParse, n: int, level: str, words: str) -> bool:
+    """Parse the end of a task, or its counts over all frameworks."""
     if level == "success" and words.startswith("Total time: "):
-        reading.endings.append(CommandEnd(n, well=True, text=words, tool="sbt"))
+        reading.ended(n, words, well=True, tool="sbt")
     elif level == "error" and (_ENDED.match(words) or _TASK.match(words)):
         reading.found(Finding("sbt", n, n, message=f"error: {words}", follows=True))
-    else:
-        return False
-    reading.take(n, n)
-    return True
-
-
-def _parse_sbt_counts(reading: LogParse, n: int, words: str, first: int) -> bool:
-    """Parse counts; sbt's counts of all frameworks replace those of ScalaTest right above."""
-    counts, own = _SBT_COUNTS.match(words), _SCALATEST.match(words)
-    if counts:
+    elif counts := _SBT_COUNTS.match(words):
         failures, errors, passed = map(int, counts.groups())
         if passed or failures or errors:
-            while len(reading.summaries) > first and reading.summaries[-1].tool == "scalatest":
-                if n - reading.summaries[-1].line > _BEHIND:
-                    break
-                reading.summaries.pop()
             reading.count("sbt", n, {"passed": passed, "failed": failures, "errors": errors})
-    elif own:
-        passed, failures, *left_out = map(int, own.groups())
-        reading.count("scalatest", n, {"passed": passed, "failed": failures, "skipped": sum(left_out)})
+        reading.called(n, "sbt")
+        reading.take(n, n)
     else:
         return False
-    reading.called(n, "sbt")
-    reading.take(n, n)
     return True
 
 
@@ -365,16 +316,14 @@ def _munit(reading: LogParse, n: int) -> None:
     reading.found(replace(found, file=place[1], place=int(place[2])) if place else found)
 
 
-def _parse_failed_suites(reading: LogParse, n: int, told: int) -> int:
-    """Parse sbt's list of failed suites, each a finding if no test of it was named; return the last line."""
-    tests = [one for one in reading.findings[told:] if one.test is not None]
-    named = {one.test.partition(":")[0].rpartition(".")[2] for one in tests if one.test and one.tool == "scalatest"}
-    named |= {one.test.partition(" ")[0].rpartition(".")[0] for one in tests if one.test and one.tool == "munit"}
-    told_all = any(one.tool not in {"scalatest", "munit"} for one in tests)  # they do not name their suite
-    last = n
-    while (words := _sbt_level(reading, last + 1)) is not None and (match := _NAME.match(words)):
-        last += 1
-        if not told_all and match[1] not in named and match[1].rpartition(".")[2] not in named:
-            reading.found(Finding("sbt", last, last, test=match[1], status="failed"))
-    reading.take(n, last)
-    return last
+def _parse_failed_suites(reading: LogParse, n: int, told: int) -> None:
+    """Parse sbt's list of failed suites, each a finding if no test of it was named."""
+    tests = [one for one in reading.findings[told:] if one.test]
+    reading.take(n, n)
+    while (words := _sbt_level(reading, n + 1)) is not None and (match := _NAME.match(words)):
+        n += 1
+        suite = match[1].rpartition(".")[2]
+        if any(suite in (one.test or "") or one.tool == "specs2" for one in tests):  # specs2 names no suite
+            reading.take(n, n)
+        else:
+            reading.found(Finding("sbt", n, n, test=match[1], status="failed"))

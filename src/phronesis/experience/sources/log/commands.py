@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from phronesis.experience.sources.log.findings import CommandEnd, Finding, Line, LogParse, short_type
+from phronesis.experience.sources.log.findings import Finding, Line, LogParse, short_type
 
 _PROMPT: Final = re.compile(
     r"(?:\([\w.-]{1,60}\) )?(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[: ]\S{0,100}?\]?[$#]|\$|❯|➜) (\S.{0,400})\Z"
@@ -109,37 +109,28 @@ def _drop_caller(reading: LogParse, n: int) -> None:
 
 def read_endings(reading: LogParse) -> None:
     """Find the ends of commands on lines not parsed yet, and exit codes anywhere."""
-    n = 0
-    while n < len(reading.lines):
+    for n, text in reading.free_lines():
+        if not text.strip():
+            continue
+        if text.startswith("[") and _MAVEN.match(text):
+            reading.called(n, "maven")
+        if "Sanitizer: " in text:
+            _sanitizer(reading, n)
+        elif "make" in text[:20] and "***" in text:
+            _make(reading, n)
+        elif text.startswith("npm "):
+            _npm(reading, n)
+            continue
+        elif _exit(reading, n) or _parse_end(reading, n):
+            continue
+        elif text.endswith(_SHELL) and ": " in text:
+            if match := _SHELL_LINE.match(text):
+                reading.found(Finding("shell", n, n, error_type=match[2], message=f"{match[1]}: {match[2]}"))
+        elif any(word in text for word in _CRASHED) and (match := _CRASH.match(text)):
+            reading.found(Finding("shell", n, n, error_type=match[1]))
         if reading.free(n):
-            n = _read_line(reading, n)
-        n += 1
-
-
-def _read_line(reading: LogParse, n: int) -> int:
-    """Parse a line; return the last line that was parsed with it."""
-    text = reading.text(n)
-    if not text.strip():
-        return n
-    if text.startswith("[") and _MAVEN.match(text):
-        reading.called(n, "maven")
-    if "Sanitizer: " in text:
-        _sanitizer(reading, n)
-    elif "make" in text[:20] and "***" in text:
-        _make(reading, n)
-    elif text.startswith("npm "):
-        return _npm(reading, n)
-    elif _exit(reading, n) or _parse_end(reading, n):
-        pass
-    elif text.endswith(_SHELL) and ": " in text:
-        if match := _SHELL_LINE.match(text):
-            reading.found(Finding("shell", n, n, error_type=match[2], message=f"{match[1]}: {match[2]}"))
-    elif any(word in text for word in _CRASHED) and (match := _CRASH.match(text)):
-        reading.found(Finding("shell", n, n, error_type=match[1]))
-    if not reading.free(n):
-        return n
-    _facts(reading, n)
-    return _parse_printed_error(reading, n)
+            _facts(reading, n)
+            _parse_printed_error(reading, n)
 
 
 def _sanitizer(reading: LogParse, n: int) -> None:
@@ -162,18 +153,17 @@ def _sanitizer(reading: LogParse, n: int) -> None:
 def _make(reading: LogParse, n: int) -> None:
     text = reading.text(n)
     if match := _MAKE.match(text):
-        reading.endings.append(CommandEnd(n, exit_code=int(match[2]), tool="make", text=text.strip()))
+        reading.ended(n, text, exit_code=int(match[2]), tool="make")
         reading.targets.append((n, match[1]))
-        reading.take(n, n)
     elif stop := _MAKE_STOP.match(text):
         reading.found(Finding("make", n, n, message=f"error: {stop[1].rstrip('.')}"))
 
 
-def _npm(reading: LogParse, start: int) -> int:
+def _npm(reading: LogParse, start: int) -> None:
     """Parse lines with npm's prefix: one error, or details of the one before."""
+    reading.called(start, "npm")
     if (first := _NPM.match(reading.text(start))) is None:
-        reading.called(start, "npm")
-        return start
+        return
     said = [first[1].strip()]
     while reading.free(start + len(said)) and (match := _NPM.match(reading.text(start + len(said)))):
         said.append(match[1].strip())
@@ -181,11 +171,9 @@ def _npm(reading: LogParse, start: int) -> int:
     code = next((line.removeprefix("code ") for line in said if line.startswith("code ")), None)
     words = [line for line in said if line and not line.startswith(("code ", "errno ", "A complete log", "path "))]
     if status := next((match[1] for line in said if (match := _NPM_STATUS.match(line))), None):
-        reading.endings.append(CommandEnd(last, exit_code=int(status), tool="npm"))
-    reading.called(start, "npm")
+        reading.ended(last, exit_code=int(status), tool="npm")
     kind = code if code and not code.isdigit() else None
     reading.found(Finding("npm", start, last, error_type=kind, message=next(iter(words), ""), follows=True))
-    return last
 
 
 def _exit(reading: LogParse, n: int) -> bool:
@@ -194,8 +182,7 @@ def _exit(reading: LogParse, n: int) -> bool:
     match = _PLAIN_EXIT.match(text) or (_EXIT.search(text[:400]) if spoken else None)
     if match is None:
         return False
-    reading.endings.append(CommandEnd(n, exit_code=int(match[1]), text=text.strip()))
-    reading.take(n, n)
+    reading.ended(n, text, exit_code=int(match[1]))
     return True
 
 
@@ -204,10 +191,9 @@ def _parse_end(reading: LogParse, n: int) -> bool:
     well, badly = _WELL.match(text), _BADLY.match(text)
     if not well and not badly:
         return False
-    reading.endings.append(CommandEnd(n, well=bool(well), text=text))
+    reading.ended(n, text, well=bool(well))
     if made := _MADE.match(text):
         reading.targets.append((n, made[1]))
-    reading.take(n, n)
     return True
 
 
@@ -222,19 +208,18 @@ def _facts(reading: LogParse, n: int) -> None:
         reading.called(n, "gradle")
 
 
-def _parse_printed_error(reading: LogParse, start: int) -> int:
+def _parse_printed_error(reading: LogParse, start: int) -> None:
     """Parse an error that a program printed as text; consecutive lines are one."""
     if (first := _words(reading.text(start))) is None:
         if reading.lines[start].marked:
             message = f"error: {reading.text(start).strip()}"
             reading.found(Finding("ci", start, start, message=message, follows=True))
-        return start
+        return
     last = start
     while reading.free(last + 1) and all(reading.text(k).startswith("ERROR: ") for k in (start, last + 1)):
         last += 1
     told = "maven" in reading.known and reading.text(start).startswith("[ERROR]")
     reading.found(Finding("log", start, last, error_type=first[0], message=first[1], follows=told))
-    return last
 
 
 def _words(text: str) -> tuple[str | None, str] | None:
@@ -322,7 +307,7 @@ def _record(lines: list[Line], done: int, at: int) -> _Record | None:
     if mark is None:
         (first, said), command = _message(lines, done, at), ""
     else:
-        source = mark if "<<<<" in lines[mark].text else mark - 1
+        source = mark - 1
         command = _command(lines[source].text) if source >= done else ""
         place = source - 1 if source > done and _PLACE.match(lines[source - 1].text) else max(source, done)
         behind = [line.text for line in lines[mark + 1 : at]]  # the parser's message stands below its mark
@@ -335,14 +320,12 @@ def _record(lines: list[Line], done: int, at: int) -> _Record | None:
 
 
 def _marks(text: str) -> bool:
-    """Return whether a line marks a position in the source line above, or in itself as in PowerShell 2."""
-    text = text.strip()
-    return text.startswith("+") and ("<<<<" in text or (not text.strip("+ ~") and "~" in text))
+    """Return whether a line marks a position in the source line above."""
+    return text.lstrip().startswith("+") and "~" in text and not text.strip("+ ~")
 
 
 def _command(source: str) -> str:
-    before, _, behind = source.strip().removeprefix("+").partition("<<<<")
-    words = f"{before.strip()} {behind.strip()}".strip()
+    words = source.strip().removeprefix("+").strip()
     return _REDIRECTED.sub("", words).removeprefix("... ").removesuffix(" ...").strip()
 
 

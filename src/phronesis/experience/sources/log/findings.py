@@ -1,15 +1,15 @@
 """The lines of a log without stamps and colours, and what its parsers find: failures, summaries, exit statuses."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError
 from phronesis.experience.laws.event_draft import Artifact
-from phronesis.experience.sources.port import RawText
+from phronesis.experience.sources.port import RawText, placed_lines
 
 MAX_LINE: Final = 2_000
 """Characters of a line that are examined, so that time is linear in the text."""
@@ -53,10 +53,10 @@ def lines_of(raw: RawText) -> list[Line]:
     """Return the lines of a text; incomplete and future time stamps are ignored."""
     out: list[Line] = []
     at: datetime | None = None
-    bare = _unquote_lines([_without_colour(raw.text[start:end]) for start, end in _bounds(raw.text)])
+    bare = _unquote_lines([_without_colour(line) for _, _, line in placed_lines(raw.text)])
     times = [match for text in bare if (match := _TIME.match(text)) and match[1] and match.end() < len(text)]
     gap = min((len(match[1]) for match in times), default=1)  # two blanks in a Jenkins console, else one
-    for n, (start, end) in enumerate(_bounds(raw.text)):
+    for n, (start, end, _) in enumerate(placed_lines(raw.text)):
         text, told = _without_stamp(bare[n], gap)
         if told is not None:
             at = raw.past(told)
@@ -88,15 +88,6 @@ def moment(said: str) -> datetime | None:
         return parse_moment(said.strip().replace("/", "-").replace(" UTC", "Z").replace(" +", "+"), field="at")
     except InputError:
         return None
-
-
-def _bounds(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    while start <= len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        yield start, end
-        start = end + 1
 
 
 def _without_stamp(text: str, gap: int) -> tuple[str, datetime | None]:
@@ -206,14 +197,43 @@ class LogParse:
         """Return whether a line exists and has not been parsed."""
         return 0 <= n < len(self.lines) and not self.taken[n]
 
+    def free_lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the number and content of each line that has not been parsed when its turn comes."""
+        for n, line in enumerate(self.lines):
+            if not self.taken[n]:
+                yield n, line.text
+
+    def matches(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
+        """Yield the lines not parsed yet that begin as a pattern says."""
+        for n, text in self.free_lines():
+            if match := pattern.match(text):
+                yield n, match
+
+    def until(self, start: int, ends: Callable[[str], bool]) -> int:
+        """Return the last non-empty line after ``start`` before one that ends the block; rules do not count."""
+        last = start
+        for n in range(start + 1, len(self.lines)):
+            text = self.text(n)
+            if ends(text):
+                break
+            if text.strip("-=_ "):
+                last = n
+        return last
+
     def called(self, n: int, tool: str) -> None:
         """Note that a line shows a tool at work."""
         self.tools.append((n, tool))
         self.known.add(tool)
 
+    def ended(self, n: int, text: str = "", **fields: Any) -> None:
+        """Add the end of a command on a line, and mark the line."""
+        self.endings.append(CommandEnd(n, text=text.strip(), **fields))
+        self.take(n, n)
+
     def count(self, tool: str, n: int, counts: Mapping[str, int | float]) -> None:
-        """Add the counts of a suite on a line."""
+        """Add the counts of a suite on a line, and mark the line."""
         self.summaries.append(Summary(tool, n, counts))
+        self.take(n, n)
 
     def found(self, finding: Finding) -> None:
         """Add a finding and mark its lines."""

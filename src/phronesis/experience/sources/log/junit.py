@@ -44,6 +44,7 @@ _STATUSES: Final = {
 _STATUS: Final = {word: status for status, words in _STATUSES.items() for word in words.split()}
 """Meaning of the attributes ``status`` and ``result`` of a case without such an element."""
 
+SUITES: Final = ("testsuites", "testsuite")
 _VERSIONS: Final = {"java.version": "java", "python.version": "Python", "os.name": "", "node.version": "node"}
 
 
@@ -52,21 +53,41 @@ class RefusedError(Exception):
 
 
 @dataclass(slots=True)
+class Element:
+    """An element of a report: its span in the text (``end`` is None if it is cut off), and the text inside it."""
+
+    tag: str
+    attributes: Mapping[str, str]
+    above: "Element | None"
+    begin: int
+    end: int | None = None
+    children: list["Element"] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    kept: int = 0
+    holder: "Element | None" = None
+    """The failure or output that has the text: the element itself, or one around it."""
+
+
+@dataclass(slots=True)
 class Case:
-    """A test case: its span in the text, its status, and the text of its failures."""
+    """A test case: its status, and the text of its failures."""
 
     name: str
     classname: str
-    attributes: Mapping[str, str]
-    begin: int
-    end: int = 0
+    element: Element
     status: str | None = None
     messages: list[str] = field(default_factory=list)
     error_type: str | None = None
-    text: list[str] = field(default_factory=list)
-    output: list[str] = field(default_factory=list)
-    kept: int = 0
-    flaky: bool = False
+    text: str = ""
+    output: str = ""
+
+    def add_fault(self, fault: Element) -> None:
+        """Add a failure; it takes precedence over skipped."""
+        if self.status in {None, "skipped"}:
+            self.status = "error" if fault.tag.lower().endswith("error") else "failure"
+            self.error_type = fault.attributes.get("type") or None
+        self.messages.append(fault.attributes.get("message", ""))
+        self.text += "".join(fault.texts)
 
 
 @dataclass(slots=True)
@@ -74,9 +95,7 @@ class Suite:
     """A suite: ``listed`` counts its failed cases, ``unlisted`` the failures that it counts without a case."""
 
     name: str
-    attributes: Mapping[str, str]
-    begin: int
-    end: int | None = None
+    element: Element
     counts: dict[str, Any] = field(
         default_factory=lambda: dict.fromkeys(("tests", "passed", "failed", "errors", "skipped"), 0)
     )
@@ -86,47 +105,41 @@ class Suite:
     listed: int = 0
     unlisted: int = 0
 
+    def add_case(self, case: Case) -> None:
+        """Count a case."""
+        name = {"failure": "failed", "error": "errors", "skipped": "skipped"}.get(case.status or "", "passed")
+        self.counts["tests"] += 1
+        self.counts[name] += 1
+        if name in {"failed", "errors"}:
+            self.listed += 1
+            self.failing.append(case)
+
 
 class Report:
-    """Parses a report into suites and cases."""
+    """The elements of a report in document order, as far as it is well-formed. RefusedError: it has a document type."""
 
     def __init__(self, text: str) -> None:
-        self.suites: list[Suite] = []
-        self.name = ""
+        self.elements: list[Element] = []
         self.broken = False
         self._data = text.removeprefix("\ufeff").encode()
         self._shift = len(text) - len(text.removeprefix("\ufeff"))
-        self._open: list[Suite] = []
-        self._case: Case | None = None
-        self._of_suite = False
-        self._top: Suite | None = None
-        self._inside = ""
+        self._open: list[Element] = []
         self._seen = (0, 0)
-        self._parser = expat.ParserCreate("utf-8")
-        self._parser.buffer_text = True
-        self._parser.StartDoctypeDeclHandler = self._parser.EntityDeclHandler = self._refuse
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._characters
-
-    def parse(self) -> None:
-        """Parse the report as far as it is well-formed."""
+        self._parser = parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
+        parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = self._refuse
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self._characters
         try:
-            self._parser.Parse(self._data, True)
+            parser.Parse(self._data, True)
         except expat.ExpatError:
             self.broken = True
-            while self._open:  # what broke off declared its failures at its beginning
-                self._close_suite(self._open.pop())
 
     def _refuse(self, *_declared: object) -> None:
         raise RefusedError
 
-    def _position(self, *, after: bool = False) -> int:
-        """Return the parser's position in characters, or the end of the tag that begins there."""
-        byte = self._parser.CurrentByteIndex
-        if after:
-            close = self._data.find(b">", byte)
-            byte = len(self._data) if close < 0 else close + 1
+    def _position(self, byte: int) -> int:
+        """Return the position of a byte in characters."""
         before, characters = self._seen
         if byte >= before:  # places only go forward: each byte is decoded once
             characters += len(self._data[before:byte].decode(errors="ignore"))
@@ -134,91 +147,72 @@ class Report:
         return characters + self._shift
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        name = tag.rpartition(":")[2]
-        if name == "testsuites" and not self._open:
-            self.name = attributes.get("name", "")
-            self._top = Suite(self.name, attributes, self._position())
-            self._open.append(self._top)  # cases may stand here, outside of every suite
-        elif name in {"testsuite", "testsuites"}:
-            suite = Suite(attributes.get("name", ""), attributes, self._position())
-            self.suites.append(suite)
-            self._open.append(suite)
-        elif name == "testcase" and self._open:
-            self._case = Case(attributes.get("name", ""), attributes.get("classname", ""), attributes, self._position())
-        elif name == "property" and self._open:
-            self._property(attributes)
-        elif name in _FAILED and self._case is None and self._open:  # of a whole suite
-            self._case = Case(self._open[-1].name, "", {}, self._position())
-            self._of_suite = True
-            self._fault(name, attributes)
-        elif name in _OUTPUT and not self._inside:
-            self._inside = name
-        elif self._case is not None:
-            self._fault(name, attributes)
+        above = self._open[-1] if self._open else None
+        begin = self._position(self._parser.CurrentByteIndex)
+        one = Element(tag.rpartition(":")[2], attributes, above, begin)
+        one.holder = above.holder if above else None
+        if one.holder is None and one.tag in (*_FAILED, *_OUTPUT):
+            one.holder = one
+        if above is not None:
+            above.children.append(one)
+        self.elements.append(one)
+        self._open.append(one)
 
-    def _fault(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Record an element in a case; a failure takes precedence over skipped."""
-        case = self._case
-        if case is None or name not in (*_FAILED, *_FLAKY, "skipped"):
-            return
-        if name in _FLAKY:
-            case.flaky = True
-        elif name == "skipped":
-            case.status = case.status or "skipped"
-        else:
-            self._inside = name
-            if case.status in {None, "skipped"}:
-                case.status = "error" if name.lower().endswith("error") else "failure"
-                case.error_type = attributes.get("type") or None
-            case.messages.append(attributes.get("message", ""))
-
-    def _property(self, attributes: Mapping[str, str]) -> None:
-        before = _VERSIONS.get(attributes.get("name", ""))
-        if before is not None and len(self._open[-1].facts) < len(_VERSIONS):
-            self._open[-1].facts.append(f"{before} {attributes.get('value', '')[:60]}".strip())
+    def _end(self, _tag: str) -> None:
+        one, byte = self._open.pop(), self._parser.CurrentByteIndex
+        is_bare = one is self.elements[-1] and self._data[byte - 2 : byte] == b"/>"  # then the parser is behind it
+        one.end = self._position(byte if is_bare else self._data.find(b">", byte) + 1)
 
     def _characters(self, text: str) -> None:
-        case = self._case
-        if case is None and self._inside in _OUTPUT and self._open and len(self._open[-1].failing) == 1:
-            case = self._open[-1].failing[0]  # Bazel puts a test's output behind its one case
-        if case is not None and self._inside and case.kept < KEPT:
-            (case.text if self._inside in _FAILED else case.output).append(text[:KEPT])
-            case.kept += len(text)
+        holder = self._open[-1].holder
+        if holder is not None and holder.kept < KEPT:
+            holder.texts.append(text[:KEPT])
+            holder.kept += len(text)
 
-    def _end(self, tag: str) -> None:
-        name = tag.rpartition(":")[2]
-        inside = name == self._inside
-        self._inside = "" if inside else self._inside
-        if self._case is not None and (self._of_suite if inside else name == "testcase"):
-            case, self._case, self._of_suite = self._case, None, False
-            self._count_case(case)
-        elif name in {"testsuite", "testsuites"} and self._open:
-            suite = self._open.pop()
-            suite.end = self._position(after=True)
-            self._close_suite(suite)
 
-    def _count_case(self, case: Case) -> None:
-        suite = self._open[-1]
-        told = [_STATUS.get(case.attributes.get(name, "").lower()) for name in ("status", "result")]
-        case.status = case.status or next((one for one in told if one), None)
-        name = {"failure": "failed", "error": "errors", "skipped": "skipped"}.get(case.status or "", "passed")
-        suite.counts["tests"] += 1
-        suite.counts[name] += 1
-        suite.flaky += case.flaky
-        if name in {"failed", "errors"}:
-            suite.listed += 1
-            case.end = self._position(after=True)
-            suite.failing.append(case)
+def suites_of(report: Report) -> list[Suite]:
+    """Return the suites of a report with their cases; cases may also stand outside of every suite."""
+    suites = {id(one): _suite(one) for one in report.elements if one.tag in SUITES}
+    for suite in reversed(suites.values()):  # what is inside comes first
+        declared = [suite.element.attributes.get(name, "") for name in ("failures", "errors")]
+        suite.unlisted = 0 if suite.listed else sum(int(one) for one in declared if re.fullmatch(r"\d{1,9}", one))
+        if (around := suites.get(id(suite.element.above))) is not None:
+            around.listed += suite.listed + suite.unlisted
+    return list(suites.values())
 
-    def _close_suite(self, suite: Suite) -> None:
-        """Record failures that a suite counts without listing them, less those of nested suites."""
-        given = [suite.attributes.get(name, "") for name in ("failures", "errors")]
-        declared = sum(int(one) for one in given if re.fullmatch(r"\d{1,9}", one))
-        suite.unlisted = 0 if suite.listed else declared
-        if self._open:
-            self._open[-1].listed += suite.listed + suite.unlisted
-        if suite is self._top and (suite.counts["tests"] or suite.unlisted):
-            self.suites.insert(0, suite)
+
+def _suite(element: Element) -> Suite:
+    suite = Suite(element.attributes.get("name", ""), element)
+    for one in element.children:
+        if one.tag == "properties":
+            versions = [(_VERSIONS.get(each.attributes.get("name", "")), each) for each in one.children]
+            said = [f"{name} {each.attributes.get('value', '')[:60]}" for name, each in versions if name is not None]
+            suite.facts += [fact.strip() for fact in said[: len(_VERSIONS)]]
+        elif one.tag in _OUTPUT and len(suite.failing) == 1:
+            suite.failing[0].output += "".join(one.texts)  # Bazel puts a test's output behind its one case
+        elif one.tag in _FAILED and one.end is not None:  # of the whole suite
+            case = Case(suite.name, "", one)
+            case.add_fault(one)
+            suite.add_case(case)
+        elif one.tag == "testcase" and one.end is not None:
+            suite.flaky += any(part.tag in _FLAKY for part in one.children)
+            suite.add_case(_case(one))
+    return suite
+
+
+def _case(element: Element) -> Case:
+    given = element.attributes
+    case = Case(given.get("name", ""), given.get("classname", ""), element)
+    for part in element.children:
+        if part.tag in _FAILED:
+            case.add_fault(part)
+        elif part.tag in _OUTPUT:
+            case.output += "".join(part.texts)
+        elif part.tag == "skipped":
+            case.status = case.status or "skipped"
+    told = (_STATUS.get(given.get(name, "").lower()) for name in ("status", "result"))
+    case.status = case.status or next((one for one in told if one), None)
+    return case
 
 
 _NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -233,15 +227,15 @@ _IN_ONE_LINE: Final = re.compile(r"\b((?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,80}(
 
 def read_junit(raw: RawText) -> list[Draft]:
     """Return a draft for each failed case, and one for each suite without failures."""
-    text = FORBIDDEN.sub(" ", raw.text)
-    report, index = Report(text), LineIndex(raw.text)
+    index = LineIndex(raw.text)
     try:
-        report.parse()
+        suites = suites_of(Report(FORBIDDEN.sub(" ", raw.text)))
     except RefusedError:
         return []
+    by_pytest = any(one.name.startswith("pytest") for one in suites[:1] if one.element.tag == "testsuites")
     out: list[Draft] = []
-    for suite in report.suites:
-        tool = "pytest" if suite.name == "pytest" or report.name.startswith("pytest") else "junit"
+    for suite in suites:
+        tool = "pytest" if by_pytest or suite.name == "pytest" else "junit"
         out += [_case_draft(raw, index, suite, case, tool) for case in suite.failing]
         if suite.unlisted or (suite.counts["tests"] and not suite.listed):
             out.append(_suite_draft(raw, index, suite, tool))
@@ -252,13 +246,13 @@ def _draft(
     raw: RawText, index: LineIndex, suite: Suite, tool: str, *, case: Case | None = None, **fields: Any
 ) -> Draft:
     """Return the draft of a failed case, or of a suite."""
-    begin, end = (suite.begin, suite.end) if case is None else (case.begin, case.end)
+    element = suite.element if case is None else case.element
     name = [f"suite {suite.name}"] if suite.name and suite.name != tool else []
-    stamps = [one.attributes.get("timestamp", "") for one in (case, suite) if one is not None]
+    stamps = [one.attributes.get("timestamp", "") for one in (element, suite.element)]
     return Draft(
         situation=", ".join(filter(None, [tool, *name, *suite.facts])),
         field_origin=dict.fromkeys(("situation", "attempt", "result", *(() if case is None else ("goal",))), "rule"),
-        **index.place(begin, len(raw.text) if end is None else end),
+        **index.place(element.begin, len(raw.text) if element.end is None else element.end),
         occurred_at=next(filter(None, (raw.past(moment(stamp)) for stamp in stamps)), None),
         **fields,
     )
@@ -270,7 +264,7 @@ def _case_draft(raw: RawText, index: LineIndex, suite: Suite, case: Case, tool: 
     status = case.status or "failure"
     observed = {
         "status": status,
-        "seconds": _seconds(case.attributes),
+        "seconds": _seconds(case.element),
         "error_type": error.error_type,
         "frames": list(error.frames),
         "causes": list(error.causes),
@@ -299,9 +293,9 @@ def _suite_draft(raw: RawText, index: LineIndex, suite: Suite, tool: str) -> Dra
         result = f"{suite.unlisted} failed; the report counts them and lists no case"
         observed["failed"] = suite.unlisted
     else:
-        judged = label_of(None if suite.end is None else counts)
+        judged = label_of(None if suite.element.end is None else counts)
         result = ", ".join(f"{counts[key]} {key}" for key in ("passed", "skipped") if counts[key])
-        took = _seconds(suite.attributes)
+        took = _seconds(suite.element)
         observed |= ({} if took is None else {"seconds": took}) | ({"flaky": suite.flaky} if suite.flaky else {})
     return _draft(
         raw,
@@ -318,7 +312,7 @@ def _suite_draft(raw: RawText, index: LineIndex, suite: Suite, tool: str) -> Dra
 
 def _error(case: Case) -> Finding:
     """Return the error of a failed case, from its ``message``, its text, and its ``type`` if that is an error name."""
-    text = "".join(case.text)[:KEPT]
+    text = case.text[:KEPT]
     lines = [line for line in text.splitlines() if line.strip() and not _is_title(line, case)]
     said = [_PYTEST_SETUP.sub(r"\1", message).strip() for message in case.messages if message.strip()]
     said = [message for message in said if message.casefold() not in _LABELS] if lines else said
@@ -327,7 +321,7 @@ def _error(case: Case) -> Finding:
     words = "; ".join(dict.fromkeys(message for _, message in parts[:_MESSAGES] if message))
     trace = _trace("\n".join([*said, text]))
     if trace is None and not lines and kind is None:
-        trace = _trace("".join(case.output))
+        trace = _trace(case.output)
         words = trace.message if trace and trace.error_type else words
     block_type, block_message, file = block_error([*"\n".join(said).splitlines(), *text.splitlines()])
     if kind is None and block_type and block_message:
@@ -342,13 +336,13 @@ def _error(case: Case) -> Finding:
     named = short_type(case.error_type.replace("\\", ".")) if case.error_type else ""
     trace = trace or Finding("junit", 0, 0)
     kind = kind or block_type or (named if is_error_name(named) else None) or trace.error_type
-    file = file or trace.file or case.attributes.get("file")
+    file = file or trace.file or case.element.attributes.get("file")
     return replace(trace, message=words.strip(": "), error_type=kind, file=file)
 
 
 def _is_title(line: str, case: Case) -> bool:
     """Return whether a line of a failure's text only names the test, as in PHPUnit and Jest."""
-    names = (case.name, f"{case.classname}::{case.name}", f"{case.attributes.get('class')}::{case.name}")
+    names = (case.name, f"{case.classname}::{case.name}", f"{case.element.attributes.get('class')}::{case.name}")
     return line.strip().startswith("● ") or line.strip() in names
 
 
@@ -374,6 +368,6 @@ def _trace(text: str) -> Finding | None:
     return reading.findings[-1] if reading.findings else None
 
 
-def _seconds(attributes: Mapping[str, str]) -> float | None:
-    given = attributes.get("time", "").replace(",", "")[:20]
+def _seconds(element: Element) -> float | None:
+    given = element.attributes.get("time", "").replace(",", "")[:20]
     return float(given) if re.fullmatch(r"\d{1,9}(?:\.\d{0,9})?", given) else None

@@ -1,9 +1,9 @@
 """Parse the output of unittest, cargo test, Maven, ``node --test``, TAP, Jest and mocha."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from itertools import pairwise
+from typing import Any, Final
 
 from phronesis.experience.sources.log.findings import Finding, LogParse, foreign
 from phronesis.experience.sources.log.traces import read_traces, thrown
@@ -46,35 +46,9 @@ def with_trace(reading: LogParse, first: int, last: int, found: Finding) -> Find
     return replace(found, frames=error.frames, causes=error.causes, **told)
 
 
-def _read_unittest(reading: LogParse) -> None:
-    n = 0
-    while n < len(reading.lines):
-        text = reading.text(n)
-        match = _UNITTEST.match(text) if text.startswith(("FAIL: ", "ERROR: ")) else None
-        if match and reading.text(n - 1).startswith("======"):
-            last = until(reading, n, lambda line: line.startswith("======") or bool(_RAN.match(line)))
-            name = match[3] if match[3].rpartition(".")[2] == match[2] else f"{match[3]}.{match[2]}"
-            status = "failed" if match[1] == "FAIL" else "error"
-            found = Finding("unittest", n, last, test=f"{name}{match[4]}", status=status)
-            reading.found(with_trace(reading, n, last, found))
-            n = last
-        elif text.startswith("Ran "):
-            _count_unittest(reading, n)
-        n += 1
-
-
-def _count_unittest(reading: LogParse, n: int) -> None:
-    if (ran := _RAN.match(reading.text(n))) is None:
-        return
-    reading.called(n, "unittest")
-    verdict = next((match for k in range(n + 1, n + 4) if (match := _VERDICT.match(reading.text(k)))), None)
-    if verdict is None:
-        return
-    parts = {name: int(count) for name, count in _PART.findall(verdict[1] or "")}
-    failed = parts.get("failures", 0) + parts.get("unexpected successes", 0)
-    counts = _counts(int(ran[1]), failed, parts.get("errors", 0), parts.get("skipped", 0))
-    reading.count("unittest", n + 2, {**counts, "seconds": float(ran[2])})
-    reading.take(n, n + 2)
+def _add_failed(reading: LogParse, tool: str, first: int, last: int, test: str, **fields: Any) -> None:
+    """Add a failed test with the error that its lines show."""
+    reading.found(with_trace(reading, first, last, Finding(tool, first, last, test=test, **fields)))
 
 
 def _counts(tests: int, failed: int, errors: int, skipped: int) -> dict[str, int]:
@@ -82,70 +56,61 @@ def _counts(tests: int, failed: int, errors: int, skipped: int) -> dict[str, int
     return {"tests": tests, "passed": passed, "failed": failed, "errors": errors, "skipped": skipped}
 
 
+def _read_unittest(reading: LogParse) -> None:
+    for n, match in reading.matches(_UNITTEST):
+        if reading.text(n - 1).startswith("======"):
+            last = reading.until(n, lambda line: line.startswith("======") or bool(_RAN.match(line)))
+            name = match[3] if match[3].rpartition(".")[2] == match[2] else f"{match[3]}.{match[2]}"
+            status = "failed" if match[1] == "FAIL" else "error"
+            _add_failed(reading, "unittest", n, last, f"{name}{match[4]}", status=status)
+    for n, ran in reading.matches(_RAN):
+        reading.called(n, "unittest")
+        verdicts = (_VERDICT.match(reading.text(k)) for k in range(n + 1, n + 4))
+        if verdict := next(filter(None, verdicts), None):
+            parts = {name: int(count) for name, count in _PART.findall(verdict[1] or "")}
+            failed = parts.get("failures", 0) + parts.get("unexpected successes", 0)
+            counts = _counts(int(ran[1]), failed, parts.get("errors", 0), parts.get("skipped", 0))
+            reading.count("unittest", n + 2, {**counts, "seconds": float(ran[2])})
+            reading.take(n, n + 2)
+
+
 def _read_cargo(reading: LogParse) -> None:
-    named: dict[str, int] = {}
     shown: set[str] = set()
-    for n, line in enumerate(reading.lines):
-        text = line.text
-        if text.startswith("test "):
-            match = _CARGO_TEST.match(text)
-            counts = _CARGO_COUNTS.match(text)
-            if match:
-                named.setdefault(match[1], n)
-            elif counts:
-                said = {"passed": int(counts[1]), "failed": int(counts[2]), "skipped": int(counts[3])}
-                seconds = {"seconds": float(counts[4])} if counts[4] else {}
-                reading.count("cargo test", n, {**said, **seconds})
-                reading.take(n, n)
-        elif text.startswith("---- ") and (match := _CARGO_BLOCK.match(text)):
-            last = until(reading, n, lambda said: said.startswith(("---- ", "failures:", "test result:")))
-            found = Finding("cargo test", n, last, test=match[1], status="failed")
-            reading.found(with_trace(reading, n, last, found))
+    for n, match in reading.matches(_CARGO_BLOCK):
+        last = reading.until(n, lambda said: said.startswith(("---- ", "failures:", "test result:")))
+        _add_failed(reading, "cargo test", n, last, match[1], status="failed")
+        shown.add(match[1])
+    for n, match in reading.matches(_CARGO_TEST):
+        if match[1] not in shown:
+            reading.found(Finding("cargo test", n, n, test=match[1], status="failed"))
             shown.add(match[1])
-    for test, n in named.items():
-        if test not in shown:
-            reading.found(Finding("cargo test", n, n, test=test, status="failed"))
+    for n, match in reading.matches(_CARGO_COUNTS):
+        counts = {"passed": int(match[1]), "failed": int(match[2]), "skipped": int(match[3])}
+        reading.count("cargo test", n, counts | ({"seconds": float(match[4])} if match[4] else {}))
 
 
 def _read_maven(reading: LogParse) -> None:
     """Parse surefire and failsafe output: the failed methods, and the counts of all classes."""
-    total = -1
-    for n, line in enumerate(reading.lines):
-        match = _MAVEN_METHOD.match(line.text) if "<<< " in line.text else None
-        if match and reading.free(n):
-            last = until(reading, n, lambda said: said.startswith("[") or "<<< " in said or not said.strip())
-            name = f"{match[2]}.{match[1]}" if match[2] else match[1]
-            seconds = float(match[3].replace(",", "."))
-            status = "failed" if match[4] == "FAILURE" else "error"
-            found = Finding("surefire", n, last, test=name, seconds=seconds, status=status)
-            reading.found(with_trace(reading, n + 1, last, found))
-        elif "Tests run: " in line.text and _MAVEN_COUNTS.search(line.text):
-            reading.take(n, n)
+    for n, match in reading.matches(_MAVEN_METHOD):
+        last = reading.until(n, lambda said: said.startswith("[") or "<<< " in said or not said.strip())
+        name = f"{match[2]}.{match[1]}" if match[2] else match[1]
+        status = "failed" if match[4] == "FAILURE" else "error"
+        found = Finding("surefire", n, last, test=name, seconds=float(match[3].replace(",", ".")), status=status)
+        reading.found(with_trace(reading, n + 1, last, found))
+    total = None
+    for n, text in reading.free_lines():
+        if counts := _MAVEN_COUNTS.search(text):
             reading.called(n, "maven")
-            if "Time elapsed" not in line.text:
-                total = n
-    counts = _MAVEN_COUNTS.search(reading.text(total))
-    if counts:  # the last line counts all classes
-        parts = _counts(*(int(count or 0) for count in counts.groups()))
-        reading.count("surefire", total, parts)
-
-
-def until(reading: LogParse, start: int, ends: Callable[[str], bool]) -> int:
-    """Return the last non-empty line after ``start`` before one that ends the block; rules do not count."""
-    last = start
-    for n in range(start + 1, len(reading.lines)):
-        text = reading.text(n)
-        if ends(text):
-            break
-        if text.strip("-=_ "):
-            last = n
-    return last
+            reading.take(n, n)
+            total = total if "Time elapsed" in text else (n, counts)
+    if total is not None:  # the last line counts all classes
+        reading.count("surefire", total[0], _counts(*(int(count or 0) for count in total[1].groups())))
 
 
 # JavaScript: TAP and the spec reporter of ``node --test``, Jest.
 
 _TAP: Final = re.compile(r"\s{0,40}(not ok|ok) \d{1,9}(?: -)? (.{1,300})\Z")
-_TAP_ERROR: Final = re.compile(r"\s{1,40}(?:error|name|message): ['\"|]?[-]?\s?(.{0,300}?)['\"]?\Z")
+_TAP_ERROR: Final = re.compile(r"\s{1,40}(error|name|message): ['\"|]?[-]?\s?(.{0,300}?)['\"]?\Z")
 _JEST: Final = re.compile(r"\s{1,8}● (.{1,300})\Z")
 _JEST_COUNTS: Final = re.compile(r"Tests:\s{1,20}(.{1,200}), \d{1,9} total")
 _JEST_PART: Final = re.compile(r"(\d{1,9}) (failed|passed|skipped|todo)")
@@ -162,23 +127,19 @@ def read_javascript_tests(reading: LogParse) -> None:
 
 
 def _read_spec(reading: LogParse) -> None:
-    counts: dict[str, int] = {}
     seen: set[str] = set()
+    for n, match in reading.matches(_SPEC):
+        last = reading.until(n, lambda said: said.lstrip().startswith(("✖ ", "✔ ", "ℹ ", "▶ ", "test at ")))
+        if match[1] not in seen:  # they are repeated at the end
+            found = Finding("node --test", n, last, test=match[1], status="failed")
+            reading.found(with_trace(reading, n + 1, last, found))
+        seen.add(match[1])
+        reading.take(n, last)
+    counts: dict[str, int] = {}
     last = 0
-    for n, line in enumerate(reading.lines):
-        counted = _SPEC_COUNT.match(line.text) if line.text.startswith("ℹ ") else None
-        match = _SPEC.match(line.text) if "✖ " in line.text else None
-        if counted:
-            counts[{"pass": "passed", "fail": "failed"}.get(counted[1], counted[1])] = int(counted[2])
-            last = n
-            reading.take(n, n)
-        elif match and reading.free(n):
-            end = until(reading, n, lambda said: said.lstrip().startswith(("✖ ", "✔ ", "ℹ ", "▶ ", "test at ")))
-            found = Finding("node --test", n, end, test=match[1], status="failed")
-            if match[1] not in seen:  # they are repeated at the end
-                reading.found(with_trace(reading, n + 1, end, found))
-            seen.add(match[1])
-            reading.take(n, end)
+    for last, match in reading.matches(_SPEC_COUNT):
+        counts[{"pass": "passed", "fail": "failed"}.get(match[1], match[1])] = int(match[2])
+        reading.take(last, last)
     if counts:
         reading.count("node --test", last, counts)
 
@@ -187,53 +148,42 @@ def _read_tap(reading: LogParse) -> None:
     if not any(line.text.startswith("TAP version ") for line in reading.lines):
         return
     counts = {"passed": 0, "failed": 0}
-    last = 0
-    for n, line in enumerate(reading.lines):
-        match = _TAP.match(line.text) if "ok " in line.text else None
-        if match is None or not reading.free(n):
+    n = 0
+    for n, match in reading.matches(_TAP):
+        counts["passed" if match[1] == "ok" else "failed"] += 1
+        reading.take(n, n)
+        if match[1] == "ok":
             continue
         last = n
-        counts["passed" if match[1] == "ok" else "failed"] += 1
-        if match[1] == "ok":
-            reading.take(n, n)
-            continue
-        end = n
         if reading.text(n + 1).strip() == "---":
-            end = until(reading, n, lambda said: said.strip() == "...")
-            end += reading.text(end + 1).strip() == "..."
-        reading.found(_tap_failure(reading, n, end, match[2]))
-    reading.count("node --test", last, counts)
+            last = reading.until(n, lambda said: said.strip() == "...")
+            last += reading.text(last + 1).strip() == "..."
+        reading.found(_tap_failure(reading, n, last, match[2]))
+    reading.count("node --test", n, counts)
 
 
 def _tap_failure(reading: LogParse, first: int, last: int, name: str) -> Finding:
     told: dict[str, str] = {}
     for n in range(first + 1, last + 1):
         if match := _TAP_ERROR.match(reading.text(n)):
-            key = reading.text(n).strip().partition(":")[0]
-            told.setdefault(key, match[1].strip() or reading.text(n + 1).strip())
+            told.setdefault(match[1], match[2].strip() or reading.text(n + 1).strip())
     message, kind = told.get("error") or told.get("message", ""), told.get("name")
     return Finding("node --test", first, last, test=name, status="failed", message=message, error_type=kind)
 
 
 def _read_jest(reading: LogParse) -> None:
+    for n, counts in reading.matches(_JEST_COUNTS):
+        reading.count("jest", n, {name: int(count) for count, name in _JEST_PART.findall(counts[1])})
     seen: set[str] = set()
-    for n, line in enumerate(reading.lines):
-        counts = _JEST_COUNTS.match(line.text) if line.text.startswith("Tests:") else None
-        if counts:
-            said = {name: int(count) for count, name in _JEST_PART.findall(counts[1])}
-            reading.count("jest", n, said)
-            reading.take(n, n)
-        match = _JEST.match(line.text) if "●" in line.text else None
-        if match and reading.free(n):
-            last = until(reading, n, lambda text: text.startswith(("  ● ", "Test Suites:", "FAIL ", "PASS ")))
-            if match[1] not in seen:
-                seen.add(match[1])
-                message = next((text for k in range(n + 1, last + 1) if (text := reading.text(k).strip())), "")
-                places = [place[1] for k in range(n, last + 1) if (place := _PLACE.match(reading.text(k)))]
-                file = next((file for file in places if not foreign(file)), None)
-                found = Finding("jest", n, last, test=match[1], status="failed", message=message, file=file)
-                reading.found(with_trace(reading, n, last, found))
-            reading.take(n, last)
+    for n, match in reading.matches(_JEST):
+        last = reading.until(n, lambda text: text.startswith(("  ● ", "Test Suites:", "FAIL ", "PASS ", "Tests: ")))
+        if match[1] not in seen:
+            message = next((text for k in range(n + 1, last + 1) if (text := reading.text(k).strip())), "")
+            places = [place[1] for k in range(n, last + 1) if (place := _PLACE.match(reading.text(k)))]
+            file = next((file for file in places if not foreign(file)), None)
+            _add_failed(reading, "jest", n, last, match[1], status="failed", message=message, file=file)
+        seen.add(match[1])
+        reading.take(n, last)
 
 
 # The final report of mocha (also under Hardhat, Truffle, Cypress): the counts, and numbered failures.
@@ -245,125 +195,64 @@ _NAMES: Final = {"passing": "passed", "failing": "failed", "pending": "skipped"}
 _TITLES: Final = 12
 """Lines of a title: the nested suites and the test."""
 
-_INDENTED: Final = 4
-"""Minimum indentation of a failed test in the tree."""
-
 _WITHIN: Final = 40
 """Lines of an unindented message above its stack frames, at most."""
 
 
 def read_mocha(reading: LogParse) -> None:
-    """Find the numbered failures after mocha's counts, or without counts in a truncated log."""
-    counts: dict[str, int | float] = {}
-    counted, n, tree, seen = -1, 0, 0, False
-    while n < len(reading.lines):
-        text = reading.text(n)
-        match = _COUNT.match(text) if text.endswith(("ing", ")")) and reading.free(n) else None
-        if match and (match[1] or match[4] or counted == n - 1):
-            if counts and n - counted > len(_NAMES):  # another run
-                reading.count("mocha", counted, counts)
-                counts = {}
-            counts[_NAMES[match[3]]], counted, seen = int(match[2]), n, True
-            reading.take(n, n)
-            if match[3] == "failing":
-                numbers = _numbers(reading, tree, n)
-                last, found = _failures(reading, n + 1)
-                for k in numbers if not found else ():  # the failures themselves are cut off
-                    _add_failure(reading, k, k, _NUMBERED.sub(r"\3", reading.text(k)))
-                n = tree = last
-                continue
-        n += 1
-    if counts and "failed" not in counts and not any(reading.text(k).strip() for k in range(counted + 1, n)):
-        for number, k in enumerate(_numbers(reading, tree, counted), start=1):  # cut off behind what passed
-            match = _NUMBERED.match(reading.text(k))
-            if match and len(match[1]) >= _INDENTED and int(match[2]) == number:
-                _add_failure(reading, k, k, match[3])
+    """Find mocha's counts, and the numbered failures after them."""
+    counts: dict[str, int] = {}
+    counted = -1
+    for n, match in reading.matches(_COUNT):
+        if not (match[1] or match[4] or counted == n - 1):
+            continue
+        if counts and n - counted > len(_NAMES):  # another run
+            reading.count("mocha", counted, counts)
+            counts = {}
+        counts[_NAMES[match[3]]], counted = int(match[2]), n
+        reading.take(n, n)
+        if match[3] == "failing":
+            _read_failures(reading, n + 1)
+    ends_there = not any(reading.text(n).strip() for n in range(counted + 1, len(reading.lines)))
+    if ends_there and "failed" not in counts and any(n < counted for n, _ in reading.matches(_NUMBERED)):
+        return  # cut off before the failures are counted
     if counts:
         reading.count("mocha", counted, counts)
-    if not seen:
-        _headless(reading)
 
 
-def _headless(reading: LogParse) -> None:
-    n = 0
+def _read_failures(reading: LogParse, start: int) -> None:
+    """Find the numbered failures from line ``start`` on, up to an unindented line that is no part of a message."""
+    heads: list[int] = []
+    n = start
     while n < len(reading.lines):
         text = reading.text(n)
-        match = _NUMBERED.match(text) if text.endswith(":") and ") " in text[:48] and reading.free(n) else None
-        said = next((words for k in (n + 1, n + 2) if (words := reading.text(k).strip())), "") if match else ""
-        n = _failure(reading, n, match) if match and match[1] and thrown(said) else n + 1
-
-
-def _numbers(reading: LogParse, first: int, end: int) -> list[int]:
-    """Mark the numbered lines of the tree above the counts as read, and return them."""
-    out = [n for n in range(first, end) if reading.free(n) and _NUMBERED.match(reading.text(n))]
-    for n in out:
-        reading.take(n, n)
-    return out
-
-
-def _failures(reading: LogParse, n: int) -> tuple[int, int]:
-    """Parse the failures from line ``n`` on; return the line after them, and their number."""
-    number = 0
-    while n < len(reading.lines):
-        match = _NUMBERED.match(reading.text(n))
-        if match and int(match[2]) == number + 1:
-            n = _failure(reading, n, match)
-            number += 1
-        elif reading.text(n).strip() and not reading.text(n).startswith(" "):
+        match = _NUMBERED.match(text)
+        if match and int(match[2]) == len(heads) + 1:
+            heads.append(n)
+        elif text.strip() and not text.startswith(" ") and not _stands_above_frames(reading, n):
             break
-        else:
-            n += 1
-    return n, number
+        n += 1
+    for first, end in pairwise([*heads, n]):
+        _add_numbered(reading, first, end)
 
 
-def _failure(reading: LogParse, start: int, match: re.Match[str]) -> int:
-    """Parse one failure; return the line after it."""
-    titles, n = [match[3]], start
-    while match[1] and not titles[-1].endswith(":") and n - start < _TITLES and reading.text(n + 1).strip():
+def _stands_above_frames(reading: LogParse, n: int) -> bool:
+    for k in range(n, min(n + _WITHIN, len(reading.lines))):
+        if _FRAME.match(reading.text(k)):
+            return True
+        if _NUMBERED.match(reading.text(k)) or not (reading.text(k).strip() or reading.text(k + 1).strip()):
+            break
+    return False
+
+
+def _add_numbered(reading: LogParse, first: int, end: int) -> None:
+    titles, n = [_NUMBERED.sub(r"\3", reading.text(first))], first
+    while not titles[-1].endswith(":") and n - first < _TITLES and n + 1 < end and reading.text(n + 1).strip():
         n += 1
         titles.append(reading.text(n).strip())
-    last = _end(reading, n, int(match[2]) + 1, indented=bool(match[1]))
-    _add_failure(reading, start, last, " ".join(titles).removesuffix(":").strip(), n + 1)
-    return last + 1
-
-
-def _end(reading: LogParse, n: int, following: int, *, indented: bool) -> int:
-    """Return the last line of a failure whose title ends on line ``n``."""
-    last, k, framed = n, n + 1, False
-    while k < len(reading.lines):
-        text = reading.text(k)
-        match = _NUMBERED.match(text)
-        if match and int(match[2]) == following:
-            break
-        if text.strip() and not text.startswith(" ") and indented:
-            on = _frames(reading, k, following) if not framed else None
-            if on is None:
-                break
-            k = last = on
-        elif not indented and not text.strip() and last > n:
-            break
-        framed = framed or bool(_FRAME.match(text))
-        last = k if reading.text(k).strip() else last
-        k += 1
-    return last
-
-
-def _frames(reading: LogParse, n: int, following: int) -> int | None:
-    """Return the line of the first frame below an unindented message; None if the failure is over."""
-    for k in range(n, min(n + _WITHIN, len(reading.lines))):
-        text = reading.text(k)
-        match = _NUMBERED.match(text)
-        if (match and int(match[2]) == following) or (not text.strip() and not reading.text(k + 1).strip()):
-            return None
-        if _FRAME.match(text):
-            return k
-    return None
-
-
-def _add_failure(reading: LogParse, start: int, last: int, name: str, below: int | None = None) -> None:
-    below = start + 1 if below is None else below
-    said = next((text for m in range(below, last + 1) if (text := reading.text(m).strip())), "")
+    below = [k for k in range(n + 1, end) if reading.text(k).strip()]
+    said, last = (reading.text(below[0]).strip(), below[-1]) if below else ("", n)
     kind, message = thrown(said) or (None, said)
-    found = Finding("mocha", start, last, test=name, status="failed")
-    found = with_trace(reading, below, last, found)
+    found = Finding("mocha", first, last, test=" ".join(titles).removesuffix(":").strip(), status="failed")
+    found = with_trace(reading, n + 1, last, found)
     reading.found(replace(found, error_type=kind or found.error_type, message=message or found.message))

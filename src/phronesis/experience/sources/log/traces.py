@@ -35,25 +35,20 @@ _GO_AT: Final = re.compile(r"\t(\S{1,300}\.go):\d{1,9}")
 
 def read_traces(reading: LogParse) -> None:
     """Find the stack traces on lines not parsed yet."""
-    n = 0
-    while n < len(reading.lines):
-        text = reading.text(n)
+    for n, text in reading.free_lines():
         found: Finding | None = None
-        if reading.free(n):
-            if text.endswith(_HEAD):
-                found = _python(reading, n)
-            elif text.startswith('  File "') and ", in " not in text:
-                found = _syntax_error(reading, n)
-            elif _AT.match(text):
-                found = _stack(reading, n)
-            elif "panicked at " in text:
-                found = _rust_panic(reading, n)
-            elif text.startswith(("panic: ", "fatal error: ")):
-                found = go_panic(reading, n)
+        if text.endswith(_HEAD):
+            found = _python(reading, n)
+        elif text.startswith('  File "') and ", in " not in text:
+            found = _syntax_error(reading, n)
+        elif _AT.match(text):
+            found = _stack(reading, n)
+        elif "panicked at " in text:
+            found = _rust_panic(reading, n)
+        elif text.startswith(("panic: ", "fatal error: ")):
+            found = go_panic(reading, n)
         if found is not None:
             reading.found(found)
-            n = max(n, found.last)
-        n += 1
 
 
 def _python(reading: LogParse, start: int) -> Finding:
@@ -233,6 +228,7 @@ _VERBOSE: Final = re.compile(
     r"(?:\[gw\d{1,4}\] \[ {0,2}\d{1,3}%\] (?:FAILED|ERROR) )?(\S{1,400}\.py::.{1,300}?)(?: (?:FAILED"
     r"|ERROR))?(?:\s{1,200}\[ {0,2}\d{1,3}%\])?\Z"
 )
+_SUMMARY: Final = re.compile(r"(FAILED|ERROR) ((\S(?:(?! - ).){0,400}?\.py)(?:::(?:(?! - ).){1,600})?)(?: - (.*))?\Z")
 _SETUP: Final = re.compile(r"ERROR (?:at (?:setup|teardown) of|collecting) (.{1,400})\Z")
 
 
@@ -240,28 +236,27 @@ def read_pytest(reading: LogParse) -> None:
     """Find the failures and counts that pytest reports."""
     blocks: dict[str, deque[Finding]] = {}
     loose: list[Finding] = []
-    n, in_blocks = 0, False
-    while n < len(reading.lines):
-        text = reading.text(n)
+    in_blocks = False
+    for n, text in reading.free_lines():
         if (title := _title(text)) is not None:
             in_blocks = title in {"FAILURES", "ERRORS"}
             _read_title(reading, n, title)
         elif in_blocks and text.startswith("__") and text.endswith("__") and text.strip("_ "):
-            name, last = text.strip("_").strip(), _end_of_block(reading, n)
+            name, last = text.strip("_").strip(), reading.until(n, _ends_block)
             found = _block(reading, n, last, name)
             setup = _SETUP.match(name)
             blocks.setdefault(setup[1] if setup else name, deque()).append(found)
             reading.take(n, last)
-            n = last
         elif text.startswith("platform "):
             if match := _PLATFORM.match(text):
                 reading.facts += [(n, f"pytest {match[3]}"), (n, f"Python {match[2]}"), (n, match[1])]
-        elif text.startswith(("FAILED ", "ERROR ")) and _is_node(text):
-            loose.append(_parse_summary(n, text))
+        elif match := _SUMMARY.match(text):
+            kind, message = split_error(match[4]) if match[4] else (None, "")
+            status, file, node = "error" if match[1] == "ERROR" else "failed", match[3], match[2].strip()
+            loose.append(Finding("pytest", n, n, message=message, error_type=kind, file=file, test=node, status=status))
             reading.take(n, n)
         elif text[:1].isdigit():
             _read_title(reading, n, text)
-        n += 1
     reading.findings += _join_findings(reading, blocks, loose)
 
 
@@ -308,41 +303,17 @@ def _read_title(reading: LogParse, n: int, title: str) -> None:
                 counts[_NAMES[noun]] = counts.get(_NAMES[noun], 0) + int(count)
         if counts:
             reading.count("pytest", n, {**counts, "seconds": float(match[1])})
-            reading.take(n, n)
 
 
-def _end_of_block(reading: LogParse, start: int) -> int:
-    """Return the last non-empty line of a block."""
-    last = start
-    for n in range(start + 1, len(reading.lines)):
-        text = reading.text(n)
-        if (text.startswith("__") and text.endswith("__")) or _title(text) is not None:
-            break
-        if text.strip():
-            if text.startswith("--- generated xml file"):
-                break
-            last = n
-    return last
+def _ends_block(text: str) -> bool:
+    rule = text.startswith("__") and text.endswith("__")
+    return rule or _title(text) is not None or text.startswith("--- generated xml file")
 
 
 def _block(reading: LogParse, first: int, last: int, name: str) -> Finding:
     kind, message, file = block_error([reading.text(n) for n in range(first, last + 1)])
     status = "error" if name.startswith("ERROR ") else "failed"
     return Finding("pytest", first, last, message=message, error_type=kind, file=file, test=name, status=status)
-
-
-def _is_node(text: str) -> bool:
-    """Return whether a line of the short summary names a test or a test file."""
-    words = text.partition(" ")[2].partition(" - ")[0]
-    return ".py" in words and (words.endswith(".py") or ".py::" in words)
-
-
-def _parse_summary(n: int, text: str) -> Finding:
-    status, _, rest = text.partition(" ")
-    node, _, said = rest.partition(" - ")
-    kind, message = split_error(said) if said else (None, "")
-    status, file = "error" if status == "ERROR" else "failed", node.partition("::")[0]
-    return Finding("pytest", n, n, message=message, error_type=kind, file=file, test=node.strip(), status=status)
 
 
 def _join_findings(reading: LogParse, blocks: dict[str, deque[Finding]], loose: list[Finding]) -> list[Finding]:
@@ -359,15 +330,15 @@ def _join_findings(reading: LogParse, blocks: dict[str, deque[Finding]], loose: 
     out += [block for waiting in blocks.values() for block in waiting]
     if not out and not reading.summaries:
         out = _verbose(reading)
-    return sorted(out, key=lambda found: found.first)
+    return out
 
 
 def _verbose(reading: LogParse) -> list[Finding]:
     """Parse the lines of ``-v`` if nothing else shows failures, as in a truncated run."""
     out: list[Finding] = []
-    for n, line in enumerate(reading.lines):
-        failed = (" FAILED" in line.text or " ERROR" in line.text) and ".py::" in line.text
-        if failed and (match := _VERBOSE.match(line.text)):
+    for n, text in reading.free_lines():
+        failed = (" FAILED" in text or " ERROR" in text) and ".py::" in text
+        if failed and (match := _VERBOSE.match(text)):
             out.append(Finding("pytest", n, n, file=match[1].partition("::")[0], test=match[1], status="failed"))
             reading.take(n, n)
     return out
