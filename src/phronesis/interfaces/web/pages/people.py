@@ -163,7 +163,7 @@ def people(visitor: Visiting, q: str = "") -> Response:
 
 
 @router.get(VIEW)
-def person(visitor: Visiting, id: str, done: str = "") -> Response:
+def person(visitor: Visiting, id: str) -> Response:
     """Show what is known of a user, what kind of person they are, and what is to be done for them."""
     memory = visitor.memory
     sessions = [one for one in memory.sessions.list(user_id=id) if one.user_id == id]
@@ -183,7 +183,6 @@ def person(visitor: Visiting, id: str, done: str = "") -> Response:
         sessions_shown=cards_of(visitor, sessions[:SESSIONS]),
         related=related[:RELATED],
         reflections=memory.traits.reflections(id, limit=REFLECTIONS),
-        done=done,
     )
 
 
@@ -204,7 +203,7 @@ def due(visitor: Visiting, id: str) -> Response:
 def reflect(visitor: Writing, id: FormText) -> Response:
     """Reflect on a user now."""
     cycle = visitor.memory.reflect(id, force=True, actor=visitor.actor)
-    return back("/people/view", id=id, done=f"reflected_{cycle.status}")
+    return back_with_notice(visitor, address(VIEW, id=id), Notice(f"reflected_{cycle.status}"))
 
 
 @router.post("/people/correct")
@@ -234,7 +233,8 @@ def erase(visitor: Administering, id: FormText, typed: FormText = "") -> Respons
     """Erase a user with all that is held about them, once their name was typed."""
     if typed.strip() != id:
         raise InputError(f"typed: type {id} to erase all that is held about them", field="typed")
-    return page(visitor, "erased.html", certificate=visitor.memory.erase(user_id=id, actor=visitor.actor))
+    certificate = visitor.memory.erase(user_id=id, actor=visitor.actor)
+    return page(visitor, "erased.html", certificates=[certificate], next="/people")
 
 
 def _end_validity(visitor: Visitor, item_id: str) -> str:

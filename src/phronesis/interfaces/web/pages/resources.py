@@ -19,8 +19,8 @@ from phronesis.core.items import Item
 from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.uploads import stored_name
 from phronesis.interfaces.web.pages.memories import list_kind
-from phronesis.interfaces.web.rendering import address, back, item_address, make_router, page
-from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Writing
+from phronesis.interfaces.web.rendering import address, back, back_with_notice, item_address, make_router, page
+from phronesis.interfaces.web.session import FormText, Notice, Visiting, Visitor, Writing
 from phronesis.resources.documents import IngestedResource, Resource
 from phronesis.resources.readers.port import DOCX, HTML, MARKDOWN, NOTEBOOK, PDF, PLAIN, PPTX, RST, XLSX
 
@@ -117,13 +117,12 @@ def take_in(
         told = visitor.memory.resources.ingest(**given, **about)
     if told.document is None:
         return back("/resources")
-    return back("/resources/view", id=told.document.id, done="same" if not told.sections else "added")
+    notice = Notice("ingested" if told.sections else "unchanged")
+    return back_with_notice(visitor, address("/resources/view", id=told.document.id), notice)
 
 
 @router.get("/resources/view")
-def resource(
-    visitor: Visiting, id: str, *, version: int = 0, compare: int = 0, start: int = 0, done: str = ""
-) -> Response:
+def resource(visitor: Visiting, id: str, *, version: int = 0, compare: int = 0, start: int = 0) -> Response:
     """Show a document in reading order, as it is or as a ``version`` was, or what a version changed (``compare``)."""
     held = visitor.memory.resources.get(id)
     newest = _version(held, held.document.data.get("number", 0)) or held.versions[-1]
@@ -144,7 +143,6 @@ def resource(
         further=address("/resources/view", id=id, version=version or None, start=more) if more else None,
         compared=_version(held, compare),
         differences=_version_changes(visitor, held, compare),
-        done=done,
     )
 
 
