@@ -72,7 +72,7 @@ def output_schema(gives: Any) -> dict[str, Any]:
     if not isinstance(gives, Mapping):
         from phronesis.wire import schema_of  # noqa: PLC0415 - all records; the default tools need none
 
-        return {**brief(schema_of(gives), leaving_out=("title", "default")), "type": "object"}
+        return {**brief(schema_of(gives), leaving_out=("title", "default", "description")), "type": "object"}
     return {"type": "object", "properties": {name: {"type": kind} for name, kind in gives.items()}}
 
 
