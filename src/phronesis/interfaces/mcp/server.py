@@ -6,8 +6,7 @@ The SDK ignores an unreadable line silently, and the client would wait forever.
 import ipaddress
 import json
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
 from mcp.server import MCPServer
@@ -33,47 +32,14 @@ REMEDY: Final = "send one line of JSON in UTF-8, without half of a surrogate pai
 """Remedy for an unreadable line."""
 
 
-class LenientStream:
-    """A stream of client messages that answers unreadable ones with an error and does not pass them on."""
-
-    def __init__(self, received: Any, answers: Any) -> None:
-        self._received = received
-        self._answers = answers
-
-    @property
-    def last_context(self) -> Any:
-        """The context in which the last message was sent, as on the SDK's own streams."""
-        return getattr(self._received, "last_context", None)
-
-    async def receive(self) -> SessionMessage:
-        """Return the next message."""
-        while isinstance(item := await self._received.receive(), Exception):
-            answer = refusal(item)
-            if answer is not None:
-                await self._answers.send(SessionMessage(answer))
-        message: SessionMessage = item
-        return message
-
-    async def aclose(self) -> None:
-        """Close the stream."""
-        await self._received.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
+async def _answer_unreadable(received: Any, answers: Any, readable: Any) -> None:
+    """Pass a client's messages on, and answer those that are unreadable with an error."""
+    async with received, readable:
+        async for item in received:
+            if not isinstance(item, Exception):
+                await readable.send(item)
+            elif (answer := refusal(item)) is not None:
+                await answers.send(SessionMessage(answer))
 
 
 def refusal(error: Exception) -> JSONRPCError | None:
@@ -131,8 +97,10 @@ async def serve_streams(server: MCPServer[Any], lines: Any = None, sink: Any = N
         sink: an object with the coroutines ``write(text)`` and ``flush()``.
     """
     inner = server._lowlevel_server  # noqa: SLF001 - the only place where the SDK accepts streams
-    async with stdio_server(lines, sink) as (received, answers):
-        await inner.run(LenientStream(received, answers), answers, inner.create_initialization_options())
+    async with stdio_server(lines, sink) as (received, answers), anyio.create_task_group() as tasks:
+        readable, messages = anyio.create_memory_object_stream[SessionMessage](0)
+        tasks.start_soon(_answer_unreadable, received, answers, readable)
+        await inner.run(messages, answers, inner.create_initialization_options())
 
 
 def run_http(server: MCPServer[Any], *, host: str, port: int, say: Callable[[str], None]) -> None:
