@@ -3,7 +3,6 @@
 The SDK ignores an unreadable line silently, and the client would wait forever.
 """
 
-import ipaddress
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -109,26 +108,17 @@ def run_http(server: MCPServer[Any], *, host: str, port: int, say: Callable[[str
     Raises:
         InputError: the host is not loopback, where no key is needed, or the port is taken.
     """
-    from phronesis.config.server import Serving  # noqa: PLC0415 - loads the whole policy, which stdio does not need
+    from phronesis.config.server import Serving, is_loopback  # noqa: PLC0415 - loads the whole policy, which stdio does not need
     from phronesis.interfaces.server_process import listen, run  # noqa: PLC0415 - uvicorn: the same
 
-    check_loopback(host)
-    serving = Serving(host=host, port=port, shutdown_seconds=GRACE)
-    run(http_app(server, hosts=(), path="/mcp"), serving, listen(serving), say)
-
-
-def check_loopback(host: str) -> None:
-    """Raise InputError for an address that other machines can reach."""
-    try:
-        local = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        local = False
-    if not local:
+    if not is_loopback(host):
         raise InputError(
             f"host: {host:.80} can be reached by others, and nothing here asks them for a key; use 127.0.0.1, and put a"
             " server that knows its callers before it",
             field="host",
         )
+    serving = Serving(host=host, port=port, shutdown_seconds=GRACE)
+    run(http_app(server, hosts=(), path="/mcp"), serving, listen(serving), say)
 
 
 def http_app(server: MCPServer[Any], *, hosts: Sequence[str] | None, path: str) -> Starlette:
