@@ -67,7 +67,7 @@ def test_a_wrong_allergy_is_corrected_where_it_stands(memory: Memory, visit: Vis
     visit.shot("person-correcting")
     health.get_by_label("Allergy").fill("aspirin")
     health.get_by_role("button", name="Save").click()
-    expect(page.locator("#notices")).to_contain_text("Corrected.")
+    expect(page.locator("#notices")).to_contain_text("Saved.")
     (item,) = (one for one in memory.get_all(user_id="Ana") if one.key == "allergy")
     assert (item.content, item.value) == ("I'm allergic to aspirin", "aspirin")
     page.get_by_role("button", name="Undo").click()
@@ -78,7 +78,7 @@ def test_a_wrong_allergy_is_corrected_where_it_stands(memory: Memory, visit: Vis
     expect(health.get_by_role("link", name="latex")).to_be_visible()
 
 
-@pytest.mark.parametrize(("button", "notice"), [("It was wrong", "Marked as wrong"), ("No longer true", "It ended")])
+@pytest.mark.parametrize(("button", "notice"), [("It was wrong", "Retracted"), ("No longer true", "It ended")])
 def test_a_fact_is_ended_and_comes_back(visit: Visit, button: str, notice: str) -> None:
     page = visit.see("/people/view?id=Ana")
     home = page.get_by_role("region", name="Where and how to reach them", exact=True).get_by_role("listitem")

@@ -115,7 +115,6 @@ SAMPLES: dict[str, Any] = {
     "edit": "pin",
     "field": "user",
     "version": 1,
-    "how": "wrong",
     "external_id": "bridge",
     "cascade": True,
     "format": "jsonl",

@@ -1,7 +1,7 @@
 """Add an item; edit, archive, pin, retract or erase one or many from every list; undo."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Form, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -11,8 +11,8 @@ from phronesis.core.ids import short_id
 from phronesis.core.items import PROSPECTIVE, Item
 from phronesis.core.results import EditResult
 from phronesis.errors import Conflict, InputError, NotFound
-from phronesis.interfaces.web.rendering import back_with_notice, item_address, make_router, own_path, page
-from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Writing
+from phronesis.interfaces.web.rendering import back_with_notice, item_address, key_text, make_router, own_path, page
+from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Words, Writing
 from phronesis.log.inputs import STATED_KINDS
 
 ACTIONS: Final = frozenset({"archive", "unarchive", "pin", "unpin", "retract"})
@@ -54,15 +54,38 @@ def edit(
     next: FormText = "",
 ) -> Response:
     """Return an item new words or another value; refused when somebody else changed it meanwhile."""
-    held, words = visitor.memory.get(item_id), content.replace("\r\n", "\n")
-    other_value = value if value and value != held.value else None
-    given: dict[str, Any] = {"value": other_value}
-    if words != held.content or other_value is None:
-        given["content"] = words
+    held = visitor.memory.get(item_id)
+    words, new_value = corrected(held, content.replace("\r\n", "\n"), (value or "").strip(), visitor.words)
     result = visitor.memory.update(
-        item_id, **given, expected_version=version, reason=reason.strip() or None, actor=visitor.actor
+        item_id,
+        content=words,
+        value=new_value,
+        expected_version=version,
+        reason=reason.strip() or None,
+        actor=visitor.actor,
     )
     return answer_change(visitor, next or item_address(item_id), "edited", [result], [held])
+
+
+def corrected(item: Item, content: str, value: str, words: Words) -> tuple[str, str | None]:
+    """Return the text and the value of an item after a person's correction; the value is None where it is not new.
+
+    A new value takes the place of the old one in the text too, unless the text was changed as well.
+    """
+    if not value or value == item.value:
+        return content, None
+    if content == item.content:
+        was = item.value if isinstance(item.value, str) else ""
+        content = content.replace(was, value) if was and was in content else f"{key_text(item, words)}: {value}"
+    return content, value
+
+
+@router.post("/memories/{item_id}/over")
+def end(visitor: Writing, item_id: str, next: FormText = "") -> Response:
+    """End a fact that is so no longer."""
+    now = visitor.memory.admin.components.clock()
+    result = visitor.memory.update(item_id, valid_to=now, actor=visitor.actor)
+    return answer_change(visitor, next or item_address(item_id), "over", [result], [])
 
 
 @router.post("/memories/{item_id}/{action}")
