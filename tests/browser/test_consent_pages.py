@@ -8,8 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browsing import Visit
-from loopback_server import served_api
-from mcp_serving import free_port
+from loopback_server import free_port, served_api
 from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.interfaces.server_process import make_server_app

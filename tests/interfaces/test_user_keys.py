@@ -1,7 +1,6 @@
 """A key that is bound to a user reaches nobody else's memory, by whatever route, page or tool."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import methodcaller
 from typing import Any, get_args
@@ -13,14 +12,13 @@ import pytest
 import sqlalchemy as sa
 from anyio.from_thread import start_blocking_portal
 from fastapi.routing import APIRoute
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from starlette.testclient import TestClient
 
 from app_routes import routes
 from claim_blocks import CHINESE, block
 from loopback_server import served_api
-from mcp_talk import Talk
+from mcp_talk import Talk, keyed
 from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.core.api_keys import Role
@@ -229,7 +227,7 @@ def test_no_route_gives_or_changes_what_is_anothers(store: Store, client: TestCl
 def test_no_tool_gives_or_changes_what_is_anothers(store: Store) -> None:
     before = store.state()
     given = SAMPLES | {"id": "*", "kind": "fact", "user_id": "@", "nei": None, "attempt": "tea", "result": "x"}
-    with served_api(store.app) as address, Talk(_keyed(f"{address}/mcp", store.token)) as talk:
+    with served_api(store.app) as address, Talk(keyed(f"{address}/mcp", store.token)) as talk:
         assert "kettle" in talk.text("search_memories", query="Where is the kettle?")
         for name, tool in talk.tools().items():
             known = {one: given[one] for one in tool.input_schema["properties"] if given.get(one) is not None}
@@ -244,16 +242,6 @@ def test_no_tool_gives_or_changes_what_is_anothers(store: Store) -> None:
             with pytest.raises(MCPError, match="acts for its own user alone"):
                 talk.ask(methodcaller("read_resource", uri))
     assert store.state() == before
-
-
-@asynccontextmanager
-async def _keyed(url: str, token: str) -> AsyncIterator[Any]:
-    headers = {"Authorization": f"Bearer {token}"}
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=60) as http,
-        streamable_http_client(url, http_client=http) as streams,
-    ):
-        yield streams
 
 
 def test_a_user_may_do_with_their_own_what_others_may_not(store: Store, client: TestClient) -> None:

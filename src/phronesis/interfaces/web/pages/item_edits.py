@@ -170,8 +170,15 @@ def answer_change(
     return back_with_notice(visitor, next_page, notice)
 
 
+UNLEARNED: Final = "remembered_from"
+"""Name in an item's metadata of the text from which nothing was learned, and that a person remembered anyway."""
+
+
 class NewMemory(BaseModel):
-    """The form. An empty ``kind``: the text is a message, from which facts are extracted."""
+    """The form. An empty ``kind``: the text is a message, from which facts are extracted.
+
+    ``unlearned`` is the id of a text from which nothing was learned, ``at`` when it was said.
+    """
 
     model_config = ConfigDict(str_strip_whitespace=True)
 
@@ -184,6 +191,8 @@ class NewMemory(BaseModel):
     due: str = ""
     user: str = ""
     namespace: str = ""
+    at: str = ""
+    unlearned: str = ""
     next: Annotated[str, AfterValidator(own_path)] = "/memories"
 
 
@@ -207,6 +216,8 @@ def add(visitor: Visiting, given: Annotated[NewMemory, Form()]) -> Response:
             kind=given.kind or None,
             user_id=given.user or None,
             namespace=given.namespace or None,
+            occurred_at=given.at or None,
+            metadata={UNLEARNED: given.unlearned} if given.unlearned else None,
             actor=visitor.actor,
             **stated,
         )
@@ -224,6 +235,5 @@ def _form_page(visitor: Visitor, given: NewMemory, *, wrong: InputError | None =
         status=400 if wrong else 200,
         given=given,
         kinds=sorted(STATED_KINDS),
-        prospective=PROSPECTIVE,
         wrong=wrong,
     )
