@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from phronesis import Memory
 from phronesis.reasoning.catalysis.pubchem import Compound, Compounds
@@ -109,66 +109,37 @@ def _traits(memory: Memory) -> None:
     memory.add("Name is Lin.", kind="profile", subject="user", key="name", value="Lin", user_id=RUNNER)
 
 
+TRIED: Final = (
+    (
+        *(range(4), BUILD, "make the build pass", "Deleted the cache folder and rebuilt, attempt {n}", "success"),
+        *("The build passed on machine {n}", "Stale objects of src/app.py were to blame"),
+    ),
+    (
+        *(range(4, 7), BUILD, "make the build pass", "Deleted the cache folder and rebuilt under load, attempt {n}"),
+        *("failure", "The build failed again on runner {n}: cache folder locked", "Another job held the lock"),
+    ),
+    (
+        *(range(7, 11), "酶活测定时空白对照偏高", "降低空白对照的吸光度", "更换缓冲液并预热比色皿，第{n}次", "success"),
+        *("空白吸光度降到 0.0{n}", "缓冲液放置过久"),
+    ),
+    (
+        *(range(11, 14), "The pump leaks at the shaft seal", "stop the leak at the shaft seal"),
+        *("Tightened the gland nut by a quarter turn, pump {n}", "failure", "It leaked again after {n} days"),
+        "The seal was worn",
+    ),
+)
+"""Attempts: their numbers, then the texts of their fields."""
+
+FIELDS: Final = ("situation", "goal", "attempt", "label", "result", "reflection")
+
+
 def _experience(memory: Memory) -> None:
-    cache, seal = "Deleted the cache folder and rebuilt", "Tightened the gland nut by a quarter turn"
-    tried = [
-        *(
-            _tried(
-                n,
-                BUILD,
-                "make the build pass",
-                f"{cache}, attempt {n}",
-                f"The build passed on machine {n}",
-                "success",
-                "Stale objects of src/app.py were to blame",
-            )
-            for n in range(4)
-        ),
-        *(
-            _tried(
-                n,
-                BUILD,
-                "make the build pass",
-                f"{cache} under load, attempt {n}",
-                f"The build failed again on runner {n}: cache folder locked",
-                "failure",
-                "Another job held the lock",
-            )
-            for n in range(4, 7)
-        ),
-        *(
-            _tried(
-                n,
-                "酶活测定时空白对照偏高",
-                "降低空白对照的吸光度",
-                f"更换缓冲液并预热比色皿，第{n}次",
-                f"空白吸光度降到 0.0{n % 9}",
-                "success",
-                "缓冲液放置过久",
-            )
-            for n in range(7, 11)
-        ),
-        *(
-            _tried(
-                n,
-                "The pump leaks at the shaft seal",
-                "stop the leak at the shaft seal",
-                f"{seal}, pump {n}",
-                f"It leaked again after {n} days",
-                "failure",
-                "The seal was worn",
-            )
-            for n in range(11, 14)
-        ),
-    ]
-    memory.ingest(tried)
+    for numbers, *texts in TRIED:
+        for n in numbers:
+            told = {name: text.format(n=n) for name, text in zip(FIELDS, texts, strict=True)}
+            memory.ingest({**told, "source_type": "manual", "source_ref": f"log/{n}"})
     memory.aggregate()
     memory.abstract()
-
-
-def _tried(n: int, *texts: str) -> dict[str, Any]:
-    named = zip(("situation", "goal", "attempt", "result", "label", "reflection"), texts, strict=True)
-    return {**dict(named), "source_type": "manual", "source_ref": f"log/{n}"}
 
 
 def _runs(memory: Memory) -> None:

@@ -88,17 +88,3 @@ def test_what_is_not_there_is_a_page_for_a_browser_and_a_problem_for_a_program(m
         for path, accept in (("/nope", "*/*"), ("/api/v1/nope", "text/html")):
             problem = httpx2.get(f"{address}{path}", headers={"Accept": accept})
             assert (problem.status_code, problem.headers["content-type"]) == (404, "application/problem+json")
-
-
-def test_json_that_is_none_is_told_by_its_place(memory: Memory) -> None:
-    headers = {"Content-Type": "application/json"}
-    with served_api(make_server_app(memory, Serving())) as address:
-        told = httpx2.post(f"{address}/api/v1/memories", content='{"query": ', headers=headers)
-    assert (told.status_code, told.json()["field"]) == (400, "body")
-    assert told.json()["detail"] == "body: no JSON at character 10"
-
-
-def test_another_name_for_this_machine_reaches_none_of_them(memory: Memory) -> None:
-    with served_api(make_server_app(memory, Serving())) as address:
-        for path in ("/", "/api/v1/memories", "/mcp", "/static/style.css"):
-            assert httpx2.get(address + path, headers={"Host": "evil.example"}).status_code == 403

@@ -325,7 +325,8 @@ def graph_verbs(options: Options) -> Sequence[Verb]:
         def call(caller: Caller, given: dict[str, Any]) -> Any:
             return act(KnowledgeGraph(caller, options), *given.values())
 
-        model = create_model(name, __base__=ArgModelBase, **takes)
-        return Verb(name, name.replace("_", " ").title(), said, model, gives, call, _result_text, **hints)
+        title = name.replace("_", " ").title()
+        model = create_model(name, __base__=ArgModelBase, __doc__=f"{title}.\n\n{said}", **takes)
+        return Verb(name, model, gives, call, _result_text, **hints)
 
     return [verb(row) for row in _TOOLS]

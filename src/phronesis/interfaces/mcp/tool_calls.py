@@ -141,9 +141,7 @@ class Verb:
 
     Attributes:
         name: the tool's name.
-        title: the name shown to people.
-        description: tells a model when to call it.
-        takes: the model of its arguments.
+        takes: the model of its arguments; its docstring is a title for people, and tells a model when to call it.
         gives: the members of its record and their JSON types; or the type of a result returned whole.
         call: the function, of the caller and the given arguments.
         say: renders the result as lines for a model; a result returned whole, as text.
@@ -155,8 +153,6 @@ class Verb:
     """
 
     name: str
-    title: str
-    description: str
     takes: type[ArgModelBase]
     gives: Any
     call: Callable[[Caller, dict[str, Any]], Any]
@@ -166,6 +162,12 @@ class Verb:
     destructive: bool = False
     idempotent: bool = True
     composes: bool = False
+
+    @property
+    def described(self) -> tuple[str, str]:
+        """Return the title for people, and what tells a model when to call it."""
+        title, _, description = (self.takes.__doc__ or "").partition("\n\n")
+        return title.removesuffix("."), " ".join(description.split())
 
     @property
     def whole(self) -> bool:
@@ -203,11 +205,12 @@ class VerbTool(Tool):
 def tool_of(verb: Verb, reception: RequestTracker) -> VerbTool:
     """Return the tool of a verb, with an output schema if it returns a record."""
     records = verb.whole or reception.options.records
+    title, description = verb.described
     return VerbTool(
         fn=partial(_run_recorded, verb, reception),
         name=verb.name,
-        title=verb.title,
-        description=verb.description,
+        title=title,
+        description=description,
         parameters=input_schema(verb.takes, whole=records),
         context_kwarg=None,
         is_async=False,
