@@ -2,7 +2,7 @@
 
 Left out of its 0.1.16, and why (2026-11-23): the other scenarios of tools, resources and prompts call fixtures by name
 (images, audio, sampling, elicitation, progress, logging, subscriptions) that would test the SDK and nothing of ours;
-lists, completion and ping are those of `tests/interfaces`;
+lists and ping are those of `tests/interfaces`;
 ``logging-set-level`` asks for a capability that the SDK withdrew with the protocol of 2026-07-28.
 """
 

@@ -19,7 +19,7 @@ from starlette.applications import Starlette
 from phronesis import __version__
 from phronesis.errors import InputError
 from phronesis.interfaces.mcp.request_context import Caller, Callers, DeferredMemory, Options, RequestTracker
-from phronesis.interfaces.mcp.resources import add_completion, add_prompts, add_resources
+from phronesis.interfaces.mcp.resources import add_prompts, add_resources
 from phronesis.interfaces.mcp.tool_calls import tool_of
 from phronesis.interfaces.mcp.tools import VERBS
 
@@ -132,7 +132,7 @@ def http_app(server: MCPServer[Any], *, hosts: Sequence[str] | None, path: str) 
     return server.streamable_http_app(streamable_http_path=path, transport_security=guard)
 
 
-# The server: tools, resources, prompts and completion with one shared middleware.
+# The server: tools, resources and prompts with one shared middleware.
 
 NAME: Final = "phronesis"
 
@@ -181,5 +181,4 @@ def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPS
     )
     add_resources(server, reception)
     add_prompts(server, reception)
-    add_completion(server, reception)
     return server
