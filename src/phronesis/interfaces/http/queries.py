@@ -36,6 +36,16 @@ class AttributeQuery(ReadScope):
     run_id: str | None = None
 
 
+Wait = Annotated[bool, pydantic.Field(description="false: stored at once, interpreted later.")]
+"""As in ``dependencies.Written``, for routes whose other parameters are a form: an unknown one is an error there."""
+
+
+class Clearing(AttributeQuery):
+    """Whose items go, and which of them."""
+
+    wait: Wait = True
+
+
 class WideSight(AttributeQuery):
     """What a read sees; ``across=tenant`` sees every user's memory, and needs an admin's key."""
 
@@ -157,6 +167,7 @@ class OwnRemoval(OwnQuery):
     """Whose item is removed, and why."""
 
     reason: str | None = None
+    wait: Wait = True
 
 
 class Latest(Form):
