@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit, own_site
 from phronesis import Memory
-from web_story_learned import RAN, RUNNER, TEA
+from web_story import RAN, RUNNER, TEA
 
 
 def test_people_are_listed_and_looked_up(tab: Visit) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit
 from phronesis import Memory
-from web_story_learned import LAB, RAN, RUNNER
+from web_story import LAB, RAN, RUNNER
 
 
 @pytest.fixture

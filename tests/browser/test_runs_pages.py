@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit
 from phronesis import Memory
-from web_story_learned import LAB, MODIFIERS
+from web_story import LAB, MODIFIERS
 
 
 @pytest.fixture(autouse=True)
