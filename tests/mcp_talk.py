@@ -1,14 +1,36 @@
 """A client of an MCP server that tests call as plain functions; the connection lives in a thread of its own."""
 
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
-from typing import Any, Self, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
+from typing import Any, Final, Self, TypeVar
 
+import httpx2
 from anyio.from_thread import start_blocking_portal
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent, TextResourceContents, Tool
 
 Answer = TypeVar("Answer")
+
+ACCEPTS: Final = {"Accept": "application/json, text/event-stream"}
+HELLO: Final = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "测试", "version": "1"}},
+}
+"""The first request of a client, and the headers of each."""
+
+
+@asynccontextmanager
+async def keyed(url: str, token: str) -> AsyncIterator[Any]:
+    """Give the transport of a client that sends a key."""
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=120) as http,
+        streamable_http_client(url, http_client=http) as streams,
+    ):
+        yield streams
 
 
 class Talk:

@@ -1,6 +1,5 @@
 """Activity: a reader sees what an agent was shown and what became of it, and remembers what no rule recognised."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -114,6 +113,8 @@ def test_a_context_says_what_was_shown_and_what_became_of_it(visit: Visit) -> No
     page.locator('a[href^="/activity?session"]').click()
     expect(page.get_by_role("article")).to_have_count(2)
     assert page.get_by_label("Session").input_value() == "kitchen"
+    page = visit.see("/activity?session=kitchen")
+    expect(page.get_by_role("alert")).to_contain_text("name a user or a namespace")
 
 
 def test_what_was_contradicted_waits_on_the_first_page(visit: Visit) -> None:
@@ -121,11 +122,6 @@ def test_what_was_contradicted_waits_on_the_first_page(visit: Visit) -> None:
     waits = page.get_by_role("region", name="Needs your attention")
     expect(waits.get_by_text("Contradicted in use")).to_have_count(1)  # the other ended since
     expect(waits.get_by_text("tea to coffee")).to_be_visible()
-
-
-def test_a_session_without_its_user_asks_for_one(visit: Visit) -> None:
-    page = visit.see("/activity?session=kitchen")
-    expect(page.get_by_role("alert")).to_contain_text("name a user or a namespace")
 
 
 def test_requests_show_latencies_by_route_and_what_failed(visit: Visit) -> None:
@@ -141,31 +137,3 @@ def test_requests_show_latencies_by_route_and_what_failed(visit: Visit) -> None:
     row.get_by_role("link").click()
     expect(page.get_by_role("article")).to_have_count(26)
     expect(page.get_by_role("article").first).to_contain_text("no key")
-
-
-@pytest.mark.parametrize(
-    ("name", "path", "shown"),
-    [
-        ("contexts", "/activity", "智能体看到过什么"),
-        ("unlearned", "/activity/unlearned", "说过但没有成为记忆的内容"),
-        ("requests", "/activity/requests", "HTTP 接口和 MCP 工具收到的请求"),
-    ],
-)
-def test_each_fits_a_phone(
-    open_tab: Callable[..., Visit], site: tuple[Memory, str], name: str, path: str, shown: str
-) -> None:
-    visit = open_tab(phone=True, dark=True, language="zh-CN", address=site[1])
-    page = visit.see(path)
-    expect(page.get_by_text(shown)).to_be_visible()
-    show, fold = page.locator(".filters button"), page.locator(".fold > summary")
-    expect(show).to_be_hidden()
-    fold.click()
-    expect(show).to_be_visible()
-    fold.click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    visit.shot(f"{name}-zh-dark-phone")
-    if name == "contexts":
-        page.get_by_role("link", name="条记忆").nth(2).click()
-        expect(page.get_by_role("heading", name="展示了什么")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        visit.shot("context-zh-dark-phone")

@@ -1,7 +1,5 @@
 """The composer: a message's context, the same under other settings, and what would be remembered of the message."""
 
-from collections.abc import Callable
-
 from playwright.sync_api import expect
 
 from browsing import Visit
@@ -75,20 +73,3 @@ def test_one_context_under_two_settings(tab: Visit) -> None:
     other.get_by_label("Token budget").fill("3")
     other.get_by_role("button", name="Compare").click()
     expect(page.get_by_role("alert")).to_contain_text("token_budget")
-
-
-def test_the_composer_on_a_phone_in_chinese(open_tab: Callable[..., Visit]) -> None:
-    phone = open_tab(phone=True, dark=True, language="zh-CN")
-    page = phone.see("/composer?user=王芳")
-    page.get_by_role("textbox", name="消息", exact=True).fill("我搬到苏州了。")
-    page.get_by_role("button", name="会记住什么").click()
-    expect(page.get_by_role("region", name="会学到什么")).to_contain_text("苏州")
-    page.evaluate("scrollTo(0, 0)")
-    phone.shot("composer-preview-phone-zh")
-    page.get_by_text("与另一组设置对比").click()
-    page.get_by_role("group", name="另一组设置").get_by_label("只看这一类").select_option("message")
-    page.get_by_role("button", name="对比").click()
-    expect(page.get_by_role("region", name="两组设置对照")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    page.evaluate("scrollTo(0, 0)")
-    phone.shot("composer-compared-phone-zh")

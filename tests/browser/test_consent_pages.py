@@ -1,6 +1,6 @@
 """A person approves an application on its page of consent, sees it among their keys, and disconnects it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -8,8 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from browsing import Visit
-from loopback_server import served_api
-from mcp_serving import free_port
+from loopback_server import free_port, served_api
 from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.interfaces.server_process import make_server_app
@@ -54,21 +53,3 @@ def test_a_person_approves_and_disconnects(memory: Memory, visit: Visit) -> None
     page.get_by_role("article", name="Ada").get_by_role("button", name="Revoke").click()
     expect(page.get_by_label("API key")).to_be_visible()
     assert not memory.admin.keys.list()[0].active
-
-
-def test_a_long_name_fits_on_a_phone(open_tab: Callable[..., Visit], site: tuple[Memory, str]) -> None:
-    _, address = site
-    callback = f"{address}/login"
-    client = {"client_name": "W" * 100, "redirect_uris": [callback], "token_endpoint_auth_method": "none"}
-    client_id = httpx2.post(f"{address}/register", json=client).json()["client_id"]
-    asked = {
-        "response_type": "code",
-        "client_id": client_id,
-        "code_challenge": "x" * 43,
-        "code_challenge_method": "S256",
-    }
-    page = open_tab(address=address, phone=True, language="zh-CN").see(f"/authorize?{httpx2.QueryParams(asked)}")
-    expect(page.get_by_role("heading", name="连接应用")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.get_by_role("button", name="拒绝").click()
-    page.wait_for_url(f"{callback}?error=access_denied*")

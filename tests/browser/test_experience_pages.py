@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit
 from phronesis import Memory
-from web_story_learned import BUILD
+from web_story import BUILD
 
 
 def test_what_worked_is_asked_and_answered(tab: Visit) -> None:

@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 
 from browsing import Visit, served
 from phronesis import Memory
-from phronesis.core.ids import short_id
 
 
 def test_the_first_page_tells_what_happened(tab: Visit, store: Memory) -> None:
@@ -77,16 +76,6 @@ def test_a_memory_is_changed_and_changed_back(tab: Visit, store: Memory) -> None
         page.get_by_role("button", name=button, exact=True).click()
         expect(page.locator("article .badge", has_text=badge)).to_be_visible()
     assert store.get(item.id).pinned
-
-
-def test_what_is_erased_is_gone(tab: Visit, store: Memory) -> None:
-    (item,) = store.add("The code of the gate is 7781.", kind="fact", user_id="gate").items
-    page = tab.see(f"/memories/{item.id}")
-    page.get_by_text("Erase permanently").first.click()
-    page.get_by_label(re.compile("to confirm")).fill(short_id(item.id))
-    page.get_by_role("button", name="Erase permanently").click()
-    expect(page.get_by_role("heading", name="Erased")).to_be_visible()
-    assert item.id not in {one.id for one in store.get_all(user_id="gate")}
 
 
 def test_a_key_opens_the_pages_and_bounds_what_they_show(

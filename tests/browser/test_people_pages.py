@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit, own_site
 from phronesis import Memory
-from web_story_learned import RAN, RUNNER, TEA
+from web_story import RAN, RUNNER, TEA
 
 
 def test_people_are_listed_and_looked_up(tab: Visit) -> None:
@@ -67,7 +67,7 @@ def test_a_wrong_allergy_is_corrected_where_it_stands(memory: Memory, visit: Vis
     visit.shot("person-correcting")
     health.get_by_label("Allergy").fill("aspirin")
     health.get_by_role("button", name="Save").click()
-    expect(page.locator("#notices")).to_contain_text("Corrected.")
+    expect(page.locator("#notices")).to_contain_text("Saved.")
     (item,) = (one for one in memory.get_all(user_id="Ana") if one.key == "allergy")
     assert (item.content, item.value) == ("I'm allergic to aspirin", "aspirin")
     page.get_by_role("button", name="Undo").click()
@@ -78,7 +78,7 @@ def test_a_wrong_allergy_is_corrected_where_it_stands(memory: Memory, visit: Vis
     expect(health.get_by_role("link", name="latex")).to_be_visible()
 
 
-@pytest.mark.parametrize(("button", "notice"), [("It was wrong", "Marked as wrong"), ("No longer true", "It ended")])
+@pytest.mark.parametrize(("button", "notice"), [("It was wrong", "Retracted"), ("No longer true", "It ended")])
 def test_a_fact_is_ended_and_comes_back(visit: Visit, button: str, notice: str) -> None:
     page = visit.see("/people/view?id=Ana")
     home = page.get_by_role("region", name="Where and how to reach them", exact=True).get_by_role("listitem")
@@ -124,7 +124,7 @@ def test_a_person_is_reflected_on_now(tab: Visit, store: Memory) -> None:
     reflection = page.get_by_role("region", name="Reflection", exact=True)
     expect(reflection).to_contain_text("due the first time")
     reflection.get_by_role("button", name="Reflect now").click()
-    expect(page.get_by_role("status")).to_have_text("Reflected.")
+    expect(page.locator("#notices")).to_contain_text("Reflected.")
     expect(page.get_by_role("region", name="Behaviours")).to_contain_text("Often gardens")
     expect(reflection).to_contain_text("not due nothing new was learned")
 

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit
 from phronesis import Memory
-from web_story_learned import LAB, RAN, RUNNER
+from web_story import LAB, RAN, RUNNER
 
 
 @pytest.fixture
@@ -34,6 +34,9 @@ def fits(phone: Visit, name: str) -> None:
         ("quarantine", "/quarantine", ("button", "放行")),
         ("run", f"/runs/view?id=run-acid&namespace={LAB}", ("img", "Benzoic Acid 的结构")),
         ("sessions", "/sessions?q=密封圈", ("link", "二号泵用什么密封圈？")),
+        ("contexts", "/activity", ("link", "上下文记录")),
+        ("unlearned", "/activity/unlearned", ("article", "Where do we stand")),
+        ("requests", "/activity/requests", ("link", "请求记录")),
         ("entity-graph", "/entities/graph?user=王芳", ("img", "图谱")),
         ("session", "/sessions/view?id=pump-2/week&user=ann", ("region", "会话摘要")),
     ],

@@ -59,7 +59,7 @@ def test_a_text_is_taken_in_and_erased(tab: Visit, store: Memory) -> None:
     tab.shot("document-adding")
     page.get_by_label("Or a text").fill("# Lamp manual\n\nThe lamp is green when all is well.\n")
     page.get_by_role("button", name="Take in").click()
-    expect(page.get_by_role("status")).to_contain_text("Taken in")
+    expect(page.locator("#notices")).to_contain_text("Taken in")
     expect(page.get_by_role("heading", level=1)).to_have_text("Lamp manual")
     (document,) = own(store, "docs")
     page.get_by_text("Erase permanently").first.click()

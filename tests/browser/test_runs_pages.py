@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit
 from phronesis import Memory
-from web_story_learned import LAB, MODIFIERS
+from web_story import LAB, MODIFIERS
 
 
 @pytest.fixture(autouse=True)
@@ -61,11 +61,11 @@ def test_a_modifier_is_looked_up_when_somebody_asks(tab: Visit, store: Memory) -
     modifier = page.get_by_role("region", name="Modifier")
     expect(modifier).to_contain_text("PubChem was not asked about it yet.")
     modifier.get_by_role("button", name="Look it up").click()
-    expect(page.get_by_role("status")).to_have_text("Looked up.")
+    expect(page.locator("#notices")).to_contain_text("Looked up.")
     expect(modifier.get_by_role("img", name="Structure of Imidazole")).to_be_visible()
     page = tab.see("/runs/view?id=unknown&namespace=asking")
     modifier.get_by_role("button", name="Look it up").click()
-    expect(page.get_by_role("status")).to_have_text("PubChem knows no compound of this name.")
+    expect(modifier).to_contain_text("PubChem knows no compound of this name.")
 
 
 def test_feedback_is_given_then_learned_from_and_taken_back(tab: Visit, store: Memory) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from browsing import Visit
 from phronesis import Memory
-from web_story_said import DECIDED
+from web_story import DECIDED
 
 TALK = "/sessions/view?id=pump-2/week&user=ann"
 

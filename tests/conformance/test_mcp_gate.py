@@ -2,7 +2,7 @@
 
 Left out of its 0.1.16, and why (2026-11-23): the other scenarios of tools, resources and prompts call fixtures by name
 (images, audio, sampling, elicitation, progress, logging, subscriptions) that would test the SDK and nothing of ours;
-lists, completion and ping are those of `tests/interfaces`;
+lists and ping are those of `tests/interfaces`;
 ``logging-set-level`` asks for a capability that the SDK withdrew with the protocol of 2026-07-28.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
-from mcp_serving import serving
+from loopback_server import served_api
 from phronesis import Memory
 from phronesis.interfaces.mcp import make_mcp, mcp_app
 
@@ -41,7 +41,7 @@ def url() -> Iterator[str]:
         def test_error_handling() -> str:
             raise ToolError("This tool intentionally returns an error for testing")
 
-        with serving(mcp_app(server)) as root:
+        with served_api(mcp_app(server)) as root:
             yield f"{root}/mcp"
 
 

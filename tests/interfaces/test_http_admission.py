@@ -103,7 +103,8 @@ def test_what_is_no_key_is_refused_where_none_is_asked_for_too(client: TestClien
 
 def test_a_name_that_is_not_the_servers_is_refused(memory: Memory, client: TestClient) -> None:
     for host in ("evil.example", "127.0.0.1.evil.example:8765", "[::1", ""):
-        assert client.get("/healthz", headers={"Host": host}).status_code == 403
+        for path in ("/healthz", "/", "/api/v1/memories", "/mcp", "/static/style.css"):
+            assert client.get(path, headers={"Host": host}).status_code == 403
     for host in ("localhost:8765", "127.0.0.1", "[::1]:8765"):
         assert client.get("/healthz", headers={"Host": host}).status_code == 200
     named = TestClient(make_server_app(memory, Serving(allowed_hosts=("memory.example",))), base_url=PLACE)

@@ -85,6 +85,13 @@ def test_if_match_decides_in_the_write(api: TestClient) -> None:
     assert ok(api.delete(place, headers={"If-Match": '"3"'}, params={"erase": True}))["clean"] is True
 
 
+def test_a_deletion_need_not_be_waited_for(api: TestClient) -> None:
+    """Its other parameters are a form that refuses what it does not know."""
+    add(api, "green tea", user_id="lin", kind="fact")
+    assert ok(api.delete("memories", params={"user_id": "lin", "wait": False}))["pending"] is True
+    assert api.delete(f"traits/{NOBODY}", params={"wait": False}).status_code == 404
+
+
 def test_pages_follow_one_another(api: TestClient) -> None:
     for n in range(5):
         add(api, f"note {n}")
@@ -226,4 +233,5 @@ def test_what_is_wrong_is_a_problem(api: TestClient) -> None:
         assert said["status"] == status
         assert said["request_id"] == answered.headers["X-Request-ID"]
         assert said["detail"]
+        assert code != "http.body" or said["detail"] == "body: no JSON at character 1"
         assert said["instance"].startswith("/api/v1/")

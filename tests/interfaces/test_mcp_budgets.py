@@ -61,6 +61,7 @@ def tokens(result: CallToolResult) -> int:
 @pytest.mark.parametrize("budget", [90, 600, None])
 def test_no_read_tool_gives_more_than_its_budget(full: Full, budget: int | None, structured: bool) -> None:
     memory, calls = full
+    before = memory.admin.rebuild(verify=True).live_hash
     with Talk(make_mcp(memory, Options(user_id="u", tools="all", structured=structured))) as talk:
         for tool, arguments in calls.items():
             given = arguments if budget is None else {**arguments, "token_budget": budget}
@@ -70,6 +71,7 @@ def test_no_read_tool_gives_more_than_its_budget(full: Full, budget: int | None,
                 continue
             assert not result.is_error, said(result)
             assert tokens(result) <= (budget or BUDGETS.get(tool, 3_000)), tool
+    assert memory.admin.rebuild(verify=True).live_hash == before, "a reading tool changed something"
 
 
 def test_what_is_left_out_is_said_and_a_page_goes_on_where_it_ended(full: Full) -> None:

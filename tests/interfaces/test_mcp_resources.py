@@ -1,4 +1,4 @@
-"""What clients attach and pick: resources, their completion, and prompts."""
+"""What clients attach and pick: resources and prompts."""
 
 import json
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp.types import PromptReference, ResourceTemplateReference, ServerCapabilities
+from mcp.types import ServerCapabilities
 
 from mcp_talk import Talk
 from phronesis import Memory
@@ -115,26 +115,6 @@ def test_health_is_for_administrators(memory: Memory, talk: Talk, talk_to: TalkT
         talk_to(lambda _context: Caller(memory, role="write")).read("memory://health")
 
 
-def completed(talk: Talk, ref: PromptReference | ResourceTemplateReference, name: str, value: str = "") -> list[str]:
-    return talk.ask(lambda client: client.complete(ref, {"name": name, "value": value})).completion.values
-
-
-def test_arguments_are_completed(memory: Memory, talk: Talk, talk_to: TalkTo) -> None:
-    item = memory.add("我喜欢绿茶", user_id="李雷", session_id="s1").items[0]
-    memory.add("I like tea", user_id="ann", session_id="s2")
-    turns = ResourceTemplateReference(uri="memory://sessions/{session_id}/turns{?user_id,offset}")
-    assert completed(talk, turns, "session_id") == ["s1"]
-    assert completed(talk, turns, "user_id") == ["李雷", "ann"]
-    assert completed(talk, turns, "user_id", "a") == ["ann"]
-    assert item.id in completed(talk, ResourceTemplateReference(uri="memory://items/{id}"), "id", item.id[:8])
-    assert completed(talk, PromptReference(name="save"), "language", "z") == ["zh"]
-    assert completed(talk, PromptReference(name="recall"), "question") == []
-    guest = talk_to(lambda _context: Caller(memory, role="read"), user_id="ann")
-    assert completed(guest, turns, "user_id") == ["ann"]
-    memory.close()
-    assert completed(talk, turns, "session_id") == []
-
-
 def test_prompts_are_in_two_languages(memory: Memory, talk: Talk) -> None:
     prompts = {one.name: one for one in talk.ask(lambda client: client.list_prompts()).prompts}
     assert list(prompts) == ["recall", "save", "review"]
@@ -157,7 +137,7 @@ def test_the_server_promises_nothing_that_it_does_not_do(talk: Talk) -> None:
         return client.server_capabilities
 
     told = talk.ask(capabilities)
-    assert told.completions is not None
+    assert told.completions is None
     assert told.logging is None
     assert told.resources is not None
     assert not told.resources.subscribe

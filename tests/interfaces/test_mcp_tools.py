@@ -236,25 +236,14 @@ def test_arguments_that_are_not_of_the_schema_are_refused(talk: Talk) -> None:
         ("search_memories", {}, "query"),
         ("add_memory", {"content": [{"role": "user", "content": "x", "path": "/etc/passwd"}]}, "content.0.path"),
         ("add_memory", {"content": 5}, "content"),
+        ("add_memory", {"content": "tea", "occurred_at": "soon"}, "occurred_at"),
+        ("search_memories", {"query": "tea", "as_of": True}, "as_of"),
         ("forget", {"ids": ["00000000-0000-5000-8000-000000000000", "that one"]}, "ids[1]"),
     ]
     for tool, arguments, field in cases:
         refused = talk.refused(tool, **arguments)
         assert refused["code"] == "input.invalid"
         assert field is None or refused["field"] == field
-
-
-def test_what_is_no_time_is_refused_with_all_forms_that_are(memory: Memory, talk: Talk) -> None:
-    cases: list[Any] = [True, "soon", 1e300]
-    for wrong in cases:
-        for tool, given, field in (
-            ("add_memory", {"content": "tea"}, "occurred_at"),
-            ("search_memories", {"query": "tea"}, "as_of"),
-        ):
-            refused = talk.refused(tool, **given, **{field: wrong})
-            assert refused["field"] == field
-            assert all(form in refused["message"] for form in (field, "ISO 8601", "seconds since 1970"))
-        assert not memory.get_all(user_id="李雷")
 
 
 def test_what_nobody_foresaw_shows_nothing_of_itself(
@@ -297,28 +286,6 @@ def test_without_a_user_what_is_of_a_user_says_so(memory: Memory, talk_to: TalkT
     assert [talk.refused(tool)["field"] for tool in ("get_user_traits", "reflect")] == ["user_id"] * 2
     with pytest.raises(InputError):
         Options(user_id="a\x00b")
-
-
-def test_reading_tools_change_nothing(memory: Memory, talk: Talk) -> None:
-    item = memory.add("我喜欢绿茶", user_id="李雷").items[0]
-    kept = memory.reasoning.add(block(COPPER), user_id="李雷")
-    before = memory.admin.rebuild(verify=True).live_hash
-    calls: dict[str, dict[str, Any]] = {
-        "search_memories": {"query": "茶"},
-        "compose_context": {"session_id": "s", "user_message": "茶"},
-        "query_experience": {"goal": "茶"},
-        "get_memory": {"id": item.id},
-        "list_memories": {},
-        "memory_history": {"id": item.id},
-        "explain_memory": {"id": item.id},
-        "get_user_traits": {},
-        "mem_search": {"query": "茶", "run_id": "r"},
-        "mem_get": {"id": kept.id},
-    }
-    assert list(calls) == READING
-    for tool, arguments in calls.items():
-        talk.call(tool, **arguments)
-    assert memory.admin.rebuild(verify=True).live_hash == before
 
 
 def test_idempotent_tools_change_nothing_when_called_again(memory: Memory, talk: Talk) -> None:

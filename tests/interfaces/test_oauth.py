@@ -21,8 +21,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from pydantic import AnyUrl
 
-from loopback_server import served_api
-from mcp_serving import free_port
+from loopback_server import free_port, served_api
+from mcp_talk import ACCEPTS, HELLO
 from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.core.api_keys import Role
@@ -85,11 +85,8 @@ class Site:
 
     def call(self, token: str | None, path: str = "/mcp") -> httpx2.Response:
         """Call /mcp with an access token."""
-        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-        headers = {"Accept": "application/json, text/event-stream"}
-        headers |= {} if token is None else {"Authorization": f"Bearer {token}"}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
-        return self.http.post(path, json=body, headers=headers)
+        headers = ACCEPTS | ({} if token is None else {"Authorization": f"Bearer {token}"})
+        return self.http.post(path, json=HELLO, headers=headers)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 from starlette.testclient import TestClient
 
+from mcp_talk import ACCEPTS, HELLO
 from phronesis import Memory
 from phronesis.config.server import Serving
 from phronesis.errors import ServerUnavailable, Unauthenticated
@@ -93,13 +94,11 @@ def test_a_token_of_the_issuer_lets_its_user_in_at_mcp(memory: Memory, issuer: I
         assert metadata["authorization_servers"] == [ISSUER]
         for path in ("/register", "/.well-known/oauth-authorization-server", "/consent"):
             assert client.get(path).status_code == 404
-        headers = {"Authorization": f"Bearer {signed()}", "Accept": "application/json, text/event-stream"}
-        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
-        assert client.post("/mcp", json=body, headers=headers).status_code == 200
+        headers = ACCEPTS | {"Authorization": f"Bearer {signed()}"}
+        assert client.post("/mcp", json=HELLO, headers=headers).status_code == 200
         assert client.get("/api/v1/memories", headers=headers).status_code == 401
         weak = {**headers, "Authorization": f"Bearer {signed(scope='profile')}"}
-        assert client.post("/mcp", json=body, headers=weak).status_code == 403
+        assert client.post("/mcp", json=HELLO, headers=weak).status_code == 403
 
 
 @pytest.mark.parametrize(

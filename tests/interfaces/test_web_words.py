@@ -14,8 +14,10 @@ from phronesis.conversation.extraction.memory_types import load_memory_types
 from phronesis.core.items import Item
 from phronesis.interfaces import web
 from phronesis.interfaces.cli.commands import find_command
-from phronesis.interfaces.web.pages.people import corrected, group_facts, key_text
+from phronesis.interfaces.web.pages.item_edits import corrected
+from phronesis.interfaces.web.pages.people import group_facts
 from phronesis.interfaces.web.pages.resources import section_html
+from phronesis.interfaces.web.rendering import key_text
 from phronesis.interfaces.web.session import LANGUAGES, words_of
 from phronesis.recall.fusion import JUDGED
 from phronesis.recall.hits import CROWDED
@@ -123,23 +125,19 @@ def test_facts_are_grouped_by_subject_and_topic_the_user_and_what_matters_first(
 
 
 @pytest.mark.parametrize(
-    ("value", "content", "changed"),
+    ("said", "value", "content", "changed"),
     [
-        ("nuts", "I avoid nuts.", None),
-        ("", "", None),
-        ("figs", "I avoid nuts.", ("I avoid figs.", "figs")),
-        ("figs", "I avoid all figs.", ("I avoid all figs.", "figs")),
-        ("nuts", "I avoid figs.", ("I avoid figs.", None)),
+        ("I avoid nuts.", "nuts", "I avoid nuts.", ("I avoid nuts.", None)),
+        ("I avoid nuts.", "", "I avoid figs.", ("I avoid figs.", None)),
+        ("I avoid nuts.", "figs", "I avoid nuts.", ("I avoid figs.", "figs")),
+        ("I avoid nuts.", "figs", "I avoid all figs.", ("I avoid all figs.", "figs")),
+        ("They harm me.", "figs", "They harm me.", ("Allergy: figs", "figs")),
     ],
 )
 def test_a_new_value_takes_the_place_of_the_old_one_in_the_text(
-    value: str, content: str, changed: tuple[str, str | None] | None
+    said: str, value: str, content: str, changed: tuple[str, str | None]
 ) -> None:
-    assert corrected(fact("allergy", "nuts", "I avoid nuts."), value, content, EN) == changed
-
-
-def test_a_value_that_the_text_does_not_name_is_stated_by_its_key() -> None:
-    assert corrected(fact("allergy", "nuts", "They harm me."), "figs", "They harm me.", EN) == ("Allergy: figs", "figs")
+    assert corrected(fact("allergy", "nuts", said), content, value, EN) == changed
 
 
 # Sections of documents as HTML: Markdown without foreign content, code and plain text as they are.

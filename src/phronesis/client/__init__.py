@@ -10,7 +10,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from phronesis.async_memory import AsyncMemoryVerbs, AsyncServedAdmin
 from phronesis.client.exchange import Delivery, Outbox, RefusedWrite
-from phronesis.client.requests import prepare_call, prepare_erasure
+from phronesis.client.requests import ROUTES, Route, prepare_call, prepare_erasure
 from phronesis.client.transport import AsyncTransport, Transport
 from phronesis.core.results import ErasureCertificate
 from phronesis.memory import Memory
@@ -37,7 +37,12 @@ class RemoteVerbs(Generic[V_co]):
         self._transport = transport
 
 
-def _verb(method: Callable[Concatenate[V_co, P], R]) -> Callable[Concatenate[RemoteVerbs[V_co], P], R]:
+def _verb(
+    method: Callable[Concatenate[V_co, P], R], http_method: str, path: str, **options: Any
+) -> Callable[Concatenate[RemoteVerbs[V_co], P], R]:
+    """Return a verb that is executed by a server, and note its route."""
+    ROUTES[method] = Route(http_method, path, **options)
+
     @functools.wraps(method)
     def call(self: RemoteVerbs[V_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
         answer: R = self._transport.run(self._transport.steps_of(prepare_call(method, args, kwargs)))
@@ -49,90 +54,90 @@ def _verb(method: Callable[Concatenate[V_co, P], R]) -> Callable[Concatenate[Rem
 class RemoteItems(RemoteVerbs[Items]):
     """The group ``items``."""
 
-    archive = _verb(Items.archive)
-    unarchive = _verb(Items.unarchive)
-    pin = _verb(Items.pin)
-    unpin = _verb(Items.unpin)
-    retract = _verb(Items.retract)
-    delete_all = _verb(Items.delete_all)
-    due = _verb(Items.due)
-    preview = _verb(Items.preview)
+    archive = _verb(Items.archive, "POST", "/memories/{id}/archive")
+    unarchive = _verb(Items.unarchive, "POST", "/memories/{id}/unarchive")
+    pin = _verb(Items.pin, "POST", "/memories/{id}/pin")
+    unpin = _verb(Items.unpin, "POST", "/memories/{id}/unpin")
+    retract = _verb(Items.retract, "POST", "/memories/{id}/retract")
+    delete_all = _verb(Items.delete_all, "DELETE", "/memories")
+    due = _verb(Items.due, "GET", "/due")
+    preview = _verb(Items.preview, "POST", "/preview")
 
 
 class RemoteEntities(RemoteVerbs[Entities]):
     """The group ``entities``."""
 
-    get = _verb(Entities.get)
-    merge = _verb(Entities.merge)
-    split = _verb(Entities.split)
-    list = _verb(Entities.list)
+    get = _verb(Entities.get, "GET", "/entities/{id}")
+    merge = _verb(Entities.merge, "POST", "/entities/merge")
+    split = _verb(Entities.split, "POST", "/entities/{id}/split")
+    list = _verb(Entities.list, "GET", "/entities")
 
 
 class RemoteSessions(RemoteVerbs[Sessions]):
     """The group ``sessions``."""
 
-    turns = _verb(Sessions.turns)
-    list = _verb(Sessions.list)
+    turns = _verb(Sessions.turns, "GET", "/turns")
+    list = _verb(Sessions.list, "GET", "/sessions")
 
 
 class RemoteTraits(RemoteVerbs[Traits]):
     """The group ``traits``."""
 
-    evidence = _verb(Traits.evidence)
-    correct = _verb(Traits.correct)
-    delete = _verb(Traits.delete)
-    reflections = _verb(Traits.reflections)
+    evidence = _verb(Traits.evidence, "GET", "/traits/{id}/evidence")
+    correct = _verb(Traits.correct, "PATCH", "/traits/{id}")
+    delete = _verb(Traits.delete, "DELETE", "/traits/{id}")
+    reflections = _verb(Traits.reflections, "GET", "/users/{user_id}/reflections")
 
 
 class RemoteResources(RemoteVerbs[Resources]):
     """The group ``resources``."""
 
-    ingest_source = _verb(Resources.ingest_source)
-    get_source = _verb(Resources.get_source)
-    ingest = _verb(Resources.ingest)
-    get = _verb(Resources.get)
-    get_episode = _verb(Resources.get_episode)
+    ingest_source = _verb(Resources.ingest_source, "POST", "/experiences")
+    get_source = _verb(Resources.get_source, "GET", "/experiences/source")
+    ingest = _verb(Resources.ingest, "POST", "/resources")
+    get = _verb(Resources.get, "GET", "/resources/{id}")
+    get_episode = _verb(Resources.get_episode, "GET", "/experiences/episode")
 
 
 class RemoteReasoning(RemoteVerbs[Reasoning]):
     """The group ``reasoning``."""
 
-    add = _verb(Reasoning.add)
-    check = _verb(Reasoning.check)
-    get = _verb(Reasoning.get)
-    rebuild_index = _verb(Reasoning.rebuild_index)
+    add = _verb(Reasoning.add, "POST", "/reasoning")
+    check = _verb(Reasoning.check, "POST", "/reasoning/check")
+    get = _verb(Reasoning.get, "GET", "/reasoning/{id}")
+    rebuild_index = _verb(Reasoning.rebuild_index, "POST", "/reasoning/index")
 
 
 class RemoteRuns(RemoteVerbs[Runs]):
     """The group ``runs``."""
 
-    record = _verb(Runs.record)
-    list = _verb(Runs.list)
-    get = _verb(Runs.get)
-    feedback = _verb(Runs.feedback)
-    review = _verb(Runs.review)
+    record = _verb(Runs.record, "POST", "/runs", member="run_id")
+    list = _verb(Runs.list, "GET", "/runs")
+    get = _verb(Runs.get, "GET", "/runs/{run_id}")
+    feedback = _verb(Runs.feedback, "POST", "/runs/{run_id}/feedback")
+    review = _verb(Runs.review, "GET", "/runs/{run_id}/review")
 
 
 class RemoteAdmin(RemoteVerbs[Admin]):
     """The group ``admin``."""
 
-    jobs = _verb(Admin.jobs)
-    retry = _verb(Admin.retry)
-    overview = _verb(Admin.overview)
-    users = _verb(Admin.users)
-    contexts = _verb(Admin.contexts)
-    context = _verb(Admin.context)
-    requests = _verb(Admin.requests)
-    latencies = _verb(Admin.latencies)
-    unlearned = _verb(Admin.unlearned)
+    jobs = _verb(Admin.jobs, "GET", "/jobs")
+    retry = _verb(Admin.retry, "POST", "/jobs/{entry_id}/retry")
+    overview = _verb(Admin.overview, "GET", "/overview")
+    users = _verb(Admin.users, "GET", "/users")
+    contexts = _verb(Admin.contexts, "GET", "/contexts")
+    context = _verb(Admin.context, "GET", "/contexts/{context_id}")
+    requests = _verb(Admin.requests, "GET", "/requests")
+    latencies = _verb(Admin.latencies, "GET", "/requests/latencies")
+    unlearned = _verb(Admin.unlearned, "GET", "/unlearned")
 
 
 class RemoteQuarantine(RemoteVerbs[Quarantine]):
     """The group ``quarantine``."""
 
-    list = _verb(Quarantine.list)
-    release = _verb(Quarantine.release)
-    reject = _verb(Quarantine.reject)
+    list = _verb(Quarantine.list, "GET", "/quarantine")
+    release = _verb(Quarantine.release, "POST", "/quarantine", fixed={"action": "release"})
+    reject = _verb(Quarantine.reject, "POST", "/quarantine", fixed={"action": "reject"})
 
 
 class Client(RemoteVerbs[Memory]):
@@ -180,30 +185,30 @@ class Client(RemoteVerbs[Memory]):
         self.admin = RemoteAdmin(transport)
         self.quarantine = RemoteQuarantine(transport)
 
-    add = _verb(Memory.add)
-    get_all = _verb(Memory.get_all)
-    search = _verb(Memory.search)
-    get = _verb(Memory.get)
-    update = _verb(Memory.update)
-    delete = _verb(Memory.delete)
-    history = _verb(Memory.history)
-    explain = _verb(Memory.explain)
-    rollback = _verb(Memory.rollback)
-    commit_turn = _verb(Memory.commit_turn)
-    compose_context = _verb(Memory.compose_context)
-    ingest = _verb(Memory.ingest)
-    aggregate = _verb(Memory.aggregate)
-    abstract = _verb(Memory.abstract)
-    query = _verb(Memory.query)
-    mem_search = _verb(Memory.mem_search)
-    feedback = _verb(Memory.feedback)
-    forget = _verb(Memory.forget)
-    get_user_traits = _verb(Memory.get_user_traits)
-    should_reflect = _verb(Memory.should_reflect)
-    reflect = _verb(Memory.reflect)
-    learn = _verb(Memory.learn)
-    plan = _verb(Memory.plan)
-    retrieve = _verb(Memory.retrieve)
+    add = _verb(Memory.add, "POST", "/memories")
+    get_all = _verb(Memory.get_all, "GET", "/memories", renamed={"kinds": "kind"})
+    search = _verb(Memory.search, "POST", "/memories/search")
+    get = _verb(Memory.get, "GET", "/memories/{id}")
+    update = _verb(Memory.update, "PATCH", "/memories/{id}")
+    delete = _verb(Memory.delete, "DELETE", "/memories/{id}")
+    history = _verb(Memory.history, "GET", "/memories/{id}/history")
+    explain = _verb(Memory.explain, "GET", "/memories/{id}/explain")
+    rollback = _verb(Memory.rollback, "POST", "/rollback")
+    commit_turn = _verb(Memory.commit_turn, "POST", "/turns")
+    compose_context = _verb(Memory.compose_context, "POST", "/context", fixed={"explain": True})
+    ingest = _verb(Memory.ingest, "POST", "/experiences")
+    aggregate = _verb(Memory.aggregate, "POST", "/aggregate")
+    abstract = _verb(Memory.abstract, "POST", "/abstract")
+    query = _verb(Memory.query, "POST", "/query")
+    mem_search = _verb(Memory.mem_search, "GET", "/reasoning")
+    feedback = _verb(Memory.feedback, "POST", "/feedback")
+    forget = _verb(Memory.forget, "POST", "/forget")
+    get_user_traits = _verb(Memory.get_user_traits, "GET", "/users/{user_id}/traits")
+    should_reflect = _verb(Memory.should_reflect, "GET", "/users/{user_id}/should-reflect")
+    reflect = _verb(Memory.reflect, "POST", "/users/{user_id}/reflect")
+    learn = _verb(Memory.learn, "POST", "/runs/{run_id}/learn")
+    plan = _verb(Memory.plan, "POST", "/plan")
+    retrieve = _verb(Memory.retrieve, "POST", "/retrieve", whole="plan")
 
     def erase(
         self,

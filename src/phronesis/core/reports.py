@@ -3,7 +3,7 @@
 The ledger holds no text.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -107,6 +107,17 @@ class Page(RecordSequence[_Listed], Generic[_Listed]):
 
     def __hash__(self) -> int:
         return hash((self.items, self.next_cursor))
+
+
+def read_pages(read: Callable[..., Page[_Listed]], **wanted: Any) -> Iterator[_Listed]:
+    """Yield the rows of all pages that ``read`` gives by ``cursor``."""
+    cursor: str | None = None
+    while True:
+        page = read(cursor=cursor, **wanted)
+        yield from page
+        cursor = page.next_cursor
+        if cursor is None:
+            return
 
 
 # The overview: counts, recent learning, contradictions, and items that wait for a person.

@@ -43,19 +43,31 @@ class Owner(Body):
     namespace: str | None = None
 
 
+class Attributes(Owner):
+    """Whose memory, and of which agent, session and run."""
+
+    agent_id: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+
+
+class PointInTime(Form):
+    """What was known, and what held, at a time."""
+
+    as_of: Time | None = None
+    valid_at: Time | None = None
+
+
 class OwnBody(Body):
     """Whose item the id in the path names: 404 for another user's."""
 
     user_id: str | None = None
 
 
-class NewMemory(Owner):
+class NewMemory(Attributes):
     """What to remember: a text, messages, or with ``kind`` one item."""
 
     content: str | list[Object]
-    agent_id: str | None = None
-    session_id: str | None = None
-    run_id: str | None = None
     metadata: Object | None = None
     occurred_at: Time | None = None
     infer: bool = True
@@ -71,13 +83,10 @@ class NewMemory(Owner):
     time_zone: str | None = None
 
 
-class MemorySearch(Owner):
+class MemorySearch(Attributes, PointInTime):
     """A question, and where to search for its answer; ``across`` needs an admin's key."""
 
     query: str
-    agent_id: str | None = None
-    session_id: str | None = None
-    run_id: str | None = None
     kinds: list[str] | None = None
     filters: Object | None = pydantic.Field(default=None, description='As mem0\'s: {"importance": {"gte": 7}}.')
     limit: Limit = 10
@@ -86,8 +95,6 @@ class MemorySearch(Owner):
     explain: bool = False
     time_zone: str | None = None
     across: Literal["tenant"] | None = None
-    as_of: Time | None = None
-    valid_at: Time | None = None
     cursor: Any = pydantic.Field(default=None, description="Not taken: a search has no pages.")
     offset: Any = pydantic.Field(default=None, description="Not taken: a search has no pages.")
 
@@ -127,7 +134,7 @@ class NewTurn(Owner):
     time_zone: str | None = None
 
 
-class ContextRequest(Owner):
+class ContextRequest(Owner, PointInTime):
     """What a context is composed for; ``explain``: with every record behind it, not only what is shown of them."""
 
     session_id: str
@@ -139,8 +146,6 @@ class ContextRequest(Owner):
     dry_run: bool = False
     time_zone: str | None = None
     explain: bool = False
-    as_of: Time | None = None
-    valid_at: Time | None = None
 
 
 class NewExperience(Owner):
@@ -159,7 +164,7 @@ class Grouping(Owner):
     full: bool = False
 
 
-class Question(Owner):
+class Question(Owner, PointInTime):
     """What is asked of the experience base."""
 
     situation: str = ""
@@ -171,8 +176,6 @@ class Question(Owner):
     source_type: str | None = None
     since: str | None = None
     until: str | None = None
-    as_of: Time | None = None
-    valid_at: Time | None = None
     limit: Limit = 10
     min_score: float | None = None
     explain: bool = False
@@ -251,15 +254,13 @@ class NewResource(Owner):
     agent_id: str | None = None
 
 
-class PlanRequest(Owner):
+class PlanRequest(Owner, PointInTime):
     """The message that a plan is made for."""
 
     message: str
     session_id: str | None = None
     agent_id: str | None = None
     agent_state: Object | None = None
-    as_of: Time | None = None
-    valid_at: Time | None = None
     limit: Annotated[int, pydantic.Field(ge=1, le=1_000)] | None = None
     time_zone: str | None = None
 
@@ -288,13 +289,10 @@ class Splitting(OwnBody):
     reason: str | None = None
 
 
-class Previewing(Owner):
+class Previewing(Attributes):
     """The messages whose memories are previewed."""
 
     content: str | list[Object]
-    agent_id: str | None = None
-    session_id: str | None = None
-    run_id: str | None = None
     occurred_at: Time | None = None
     importance: int | None = None
     time_zone: str | None = None

@@ -1,8 +1,6 @@
 """Routes of the engines: experience, reasoning and runs, resources, plans."""
 
-import tempfile
 from http import HTTPStatus
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Form, Query, Request, Response, UploadFile
@@ -32,7 +30,7 @@ from phronesis.interfaces.authentication import Caller
 from phronesis.interfaces.http import PREFIX, bodies, queries
 from phronesis.interfaces.http.dependencies import RUN, Administering, Reading, Writing, Written
 from phronesis.interfaces.http.openapi import answer, creates, gives, page_response
-from phronesis.interfaces.uploads import stored_name
+from phronesis.interfaces.uploads import ingest_upload
 from phronesis.reasoning.laws.item_records import LearnResult, ReasoningItem, RunRecord
 from phronesis.reasoning.laws.records import Review
 from phronesis.resources.documents import IngestedResource, Resource
@@ -220,19 +218,8 @@ def upload_resource(
 
     ``uri`` says which document it is; default: the file's name.
     """
-    name = Path(file.filename or "").name
-    if not name:
-        raise InputError("the file needs a name: its ending says how it is read", field="file")
-    about: dict[str, Any] = {
-        "uri": uri or f"upload:{name}",
-        "title": title or name,
-        "user_id": user_id,
-        "namespace": namespace,
-    }
-    with tempfile.TemporaryDirectory(prefix="phronesis-upload-") as folder:
-        kept = Path(folder, stored_name(name))
-        kept.write_bytes(file.file.read())
-        return answer(caller.memory.resources.ingest(path=kept, **about, **how.by(caller)), HTTPStatus.CREATED)
+    about: dict[str, Any] = {"uri": uri, "title": title, "user_id": user_id, "namespace": namespace}
+    return answer(ingest_upload(caller.memory, file, **about, **how.by(caller)), HTTPStatus.CREATED)
 
 
 @resource_router.get("/resources/{id}", responses=gives(Resource, 404))

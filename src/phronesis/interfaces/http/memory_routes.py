@@ -105,9 +105,9 @@ def search_memories(caller: Reading, body: bodies.MemorySearch) -> Response:
 
 
 @memory_router.delete("/memories", responses=gives(EditResult, 404, 409))
-def delete_memories(caller: Writing, whose: Annotated[queries.AttributeQuery, Query()], how: Written) -> Response:
+def delete_memories(caller: Writing, whose: Annotated[queries.Clearing, Query()], *, key: Key = None) -> Response:
     """Archive every memory of a user, or of a namespace, that has the attributes."""
-    return edited(caller.memory.items.delete_all(**whose.given(), **how.by(caller)))
+    return edited(caller.memory.items.delete_all(**whose.given(), actor=caller.actor, idempotency_key=key))
 
 
 @memory_router.get("/due", responses=gives(list[Item]))
@@ -283,11 +283,11 @@ def correct_trait(
 
 @user_router.delete("/traits/{id}", responses=gives(EditResult, 404, 409, 412))
 def delete_trait(
-    caller: Writing, id: str, whose: Annotated[queries.OwnRemoval, Query()], how: Written, *, if_match: Match = None
+    caller: Writing, id: str, whose: Annotated[queries.OwnRemoval, Query()], *, key: Key = None, if_match: Match = None
 ) -> Response:
     """Say that a trait is wrong: it ends, and keeps its history."""
-    given = {**whose.given(), **how.by(caller), "expected_version": version_of(if_match)}
-    return edited(caller.memory.traits.delete(id, **given))
+    given = {**whose.given(), "actor": caller.actor, "expected_version": version_of(if_match)}
+    return edited(caller.memory.traits.delete(id, **given, idempotency_key=key))
 
 
 @user_router.delete(USER, responses=gives(ErasureCertificate, 404, 409))

@@ -8,7 +8,7 @@ import pydantic
 from phronesis.core.serialization import MAX_DEPTH, plain
 from phronesis.errors import InputError
 from phronesis.interfaces.authentication import Caller
-from phronesis.interfaces.http.bodies import Form, Limit, Time
+from phronesis.interfaces.http.bodies import Form, Limit, PointInTime, Time
 
 
 class ReadScope(Form):
@@ -16,13 +16,6 @@ class ReadScope(Form):
 
     user_id: str | None = None
     namespace: str | None = None
-
-
-class PointInTime(Form):
-    """What was known, and what held, at a time."""
-
-    as_of: Time | None = None
-    valid_at: Time | None = None
 
 
 class OwnQuery(Form):
@@ -35,16 +28,31 @@ class ItemQuery(OwnQuery, PointInTime):
     """An item, as it was known and held at a time."""
 
 
-class WideSight(ReadScope):
-    """What a read sees; ``across=tenant`` sees every user's memory, and needs an admin's key."""
+class AttributeQuery(ReadScope):
+    """Whose items, and attributes that they have."""
 
     agent_id: str | None = None
     session_id: str | None = None
     run_id: str | None = None
+
+
+Wait = Annotated[bool, pydantic.Field(description="false: stored at once, interpreted later.")]
+"""As in ``dependencies.Written``, for routes whose other parameters are a form: an unknown one is an error there."""
+
+
+class Clearing(AttributeQuery):
+    """Whose items go, and which of them."""
+
+    wait: Wait = True
+
+
+class WideSight(AttributeQuery):
+    """What a read sees; ``across=tenant`` sees every user's memory, and needs an admin's key."""
+
     across: Literal["tenant"] | None = None
 
 
-class Listing(WideSight):
+class Listing(WideSight, PointInTime):
     """A page of what is held, or with ``query`` a search."""
 
     query: str | None = pydantic.Field(default=None, description="Search for this; without it, browse, newest first.")
@@ -58,8 +66,6 @@ class Listing(WideSight):
     min_score: float | None = pydantic.Field(default=None, description="Leave out what scores less; searches only.")
     exclude_session: str | None = pydantic.Field(default=None, description="Leave a session out; searches only.")
     time_zone: str | None = pydantic.Field(default=None, description="Days are those of it; searches only.")
-    as_of: Time | None = None
-    valid_at: Time | None = None
 
     def of(self, caller: Caller) -> dict[str, Any]:
         """Return the given fields as arguments of ``search`` or ``get_all``; Forbidden as in all forms."""
@@ -136,20 +142,10 @@ class ReviewOptions(ReadScope):
     refresh: bool = False
 
 
-class SourceQuery(Form):
+class SourceQuery(ReadScope):
     """Of which event, or which reference, the source is asked for."""
 
     id: str
-    user_id: str | None = None
-    namespace: str | None = None
-
-
-class AttributeQuery(ReadScope):
-    """Whose items, and attributes that they have."""
-
-    agent_id: str | None = None
-    session_id: str | None = None
-    run_id: str | None = None
 
 
 class DueQuery(ReadScope):
@@ -171,6 +167,7 @@ class OwnRemoval(OwnQuery):
     """Whose item is removed, and why."""
 
     reason: str | None = None
+    wait: Wait = True
 
 
 class Latest(Form):

@@ -1,4 +1,7 @@
-"""Argument models of the tools; a model sees their JSON Schemas. Names are those of ``Memory``'s verbs."""
+"""Argument models of the tools; a model sees their JSON Schemas. Names are those of ``Memory``'s verbs.
+
+The docstring of a tool's arguments is its title for people, and then tells a model when to call it.
+"""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -137,7 +140,12 @@ def _turn_of(given: Any) -> Any:
 
 
 class AddMemory(ScopeArguments, Write):
-    """``Memory.add``."""
+    """Remember this.
+
+    Call it when the user says to remember something, or states what matters later: about themselves, a preference, a
+    decision, a plan, a fact of the project. No secrets, nothing of this moment only. With kind, key and value a new
+    value replaces the old.
+    """
 
     content: str | list[Message] = Field(
         description="One statement that is clear by itself, or messages, oldest first."
@@ -158,7 +166,11 @@ class AddMemory(ScopeArguments, Write):
 
 
 class SearchMemories(ScopeArguments, PointInTime):
-    """``Memory.search``."""
+    """Search memories.
+
+    Call it before you answer what may depend on the user or on earlier conversations or decisions. Cite what you use as
+    [mem:<id>]. When nothing supports an answer, say so.
+    """
 
     query: str = Field(description="The question or topic, in any language.", min_length=1)
     limit: Limit = 10
@@ -172,7 +184,11 @@ class SearchMemories(ScopeArguments, PointInTime):
 
 
 class Forget(Owner, Write):
-    """`forget`."""
+    """Forget this.
+
+    Call it when the user asks to forget something. First with query: it lists what would go. Then, when those are the
+    ones, with their ids: they are archived, and no read shows them any more.
+    """
 
     query: str | None = Field(None, description="What is to be forgotten, in the user's words.", min_length=1)
     ids: list[ItemId] | None = Field(None, description="Which memories, as a first call or a search gave them.")
@@ -184,14 +200,22 @@ class Forget(Owner, Write):
 
 
 class GetMemory(Owner, PointInTime):
-    """``Memory.get``."""
+    """Read a memory.
+
+    Read one memory in full by its id, citation or external_id, whatever its state. Call it when a search result is cut
+    or you need its fields.
+    """
 
     id: ItemId | None = None
     external_id: Id | None = Field(None, description="In place of id: the caller's own name for it.")
 
 
 class ListMemories(ScopeArguments, PointInTime):
-    """``Memory.get_all``."""
+    """List memories.
+
+    List what is remembered, newest first, page by page. Call it to look over everything of a user, kind or session; to
+    answer a question, search instead.
+    """
 
     kinds: list[Kind] | None = Field(None, description="Only these kinds.")
     filters: dict[str, Any] | None = Field(None, description="Conditions, as search_memories takes them.")
@@ -200,7 +224,11 @@ class ListMemories(ScopeArguments, PointInTime):
 
 
 class UpdateMemory(MemoryReference, Write):
-    """``Memory.update``."""
+    """Correct a memory.
+
+    Call it when the user corrects something remembered: new words, a new value, or when it stopped being true. The
+    history keeps the old version.
+    """
 
     content: str | None = Field(None, description="The new words.")
     value: Any = Field(None, description="The value under the memory's key, where it has one.")
@@ -214,24 +242,48 @@ class UpdateMemory(MemoryReference, Write):
 
 
 class DeleteMemory(MemoryReference, Write):
-    """``Memory.delete``."""
+    """Archive a memory.
+
+    Take one memory out of all ordinary reads. Call it when something should never have been stored. It is archived, and
+    can be brought back; erasing for good is for the operator.
+    """
 
     reason: str | None = Field(None, description="Why; kept in the history.")
 
 
-class MemoryAt(MemoryReference, PointInTime):
-    """``Memory.history`` and ``Memory.explain``."""
+class MemoryHistory(MemoryReference, PointInTime):
+    """History of a memory.
+
+    List every change of a memory, oldest first: who, when, what it was before. Call it when the user asks how or since
+    when something is known, or to find the delta to roll back.
+    """
+
+
+class ExplainMemory(MemoryReference, PointInTime):
+    """Why a memory is held.
+
+    Show why something is believed: the sources with their exact words, the evidence for and against, the history. Call
+    it when the user asks where you know something from, or memories contradict each other.
+    """
 
 
 class RollbackMemory(OwnerOfId, Write):
-    """``Memory.rollback``."""
+    """Take a change back.
+
+    Undo one change (delta_id), or all that one write changed (entry_id). Call it when a write turns out to have been
+    wrong. It is itself a change, and can be taken back.
+    """
 
     id: str = Field(description="A delta_id of memory_history, or the entry_id that a write gave.")
     cascade: bool = Field(False, description="Also take back later changes that stand on it.")
 
 
 class ComposeContext(Owner, PointInTime):
-    """``Memory.compose_context``."""
+    """Compose a context.
+
+    Call it once at the start of a turn, instead of several searches: profile, preferences, what is due, a summary,
+    recent turns and cited evidence in one text within token_budget.
+    """
 
     session_id: Id = Field(description="This conversation.")
     user_message: str = Field(description="What the user just said.", min_length=1)
@@ -240,7 +292,11 @@ class ComposeContext(Owner, PointInTime):
 
 
 class CommitTurn(Owner, Write):
-    """``Memory.commit_turn``."""
+    """Record a turn.
+
+    Call it at the end of a turn, with the context_id it was answered with: messages, tool calls and references are
+    recorded and learned from.
+    """
 
     session_id: Id = Field(description="The conversation.")
     turn_events: Annotated[TurnEvents, BeforeValidator(_turn_of)] = Field(
@@ -249,83 +305,3 @@ class CommitTurn(Owner, Write):
     agent_id: Id | None = None
     context_id: Id | None = None
     outcomes: dict[str, Any] | None = Field(None, description="By mark: used, ignored, contradicted.")
-
-
-class RecordExperience(Owner, Write):
-    """``Memory.ingest`` of one experience."""
-
-    attempt: str = Field(description="What was tried.", min_length=1)
-    source_ref: str = Field(description="Where to look it up: file and line, commit, run, URL.", min_length=1)
-    situation: str | None = Field(None, description="In what circumstances.")
-    goal: str | None = Field(None, description="Towards what.")
-    result: str | None = Field(None, description="What came of it.")
-    reflection: str | None = Field(None, description="What to learn from it.")
-    label: Literal["success", "failure", "unknown"] = "unknown"
-    source_type: Id = Field("run", description="run (what an agent did), chat, log …; manual: a person wrote it.")
-    observations: Any = Field(None, description="Measurements, outputs.")
-    hints: dict[str, Any] | None = Field(None, description='{"artifacts": [names], "constraints": […]}')
-    episode_id: Id | None = Field(None, description="Attempts towards one goal share it.")
-    seq: Annotated[int, Field(ge=0)] | None = Field(None, description="The place in the episode.")
-    occurred_at: Time | None = Field(None, description="When it was tried.")
-
-
-class QueryExperience(Owner, PointInTime):
-    """``Memory.query``."""
-
-    situation: str = Field("", description="Where you are.")
-    goal: str = Field("", description="What you are after.")
-    constraints: list[str | dict[str, Any]] = Field(
-        default_factory=list, description='What must not be done: "no internet".'
-    )
-    preferences: list[str | dict[str, Any]] = Field(default_factory=list, description="What you would rather do.")
-    artifacts: list[str | dict[str, str]] | None = Field(
-        None, description='Only about these names, or "file:src/app.py".'
-    )
-    label: Literal["success", "failure", "unknown"] | None = Field(None, description="Only such events.")
-    limit: Limit = 10
-    explain: bool = Field(False, description="Add shares of scores.")
-
-
-class GiveFeedback(OwnerOfId, Write):
-    """``Memory.feedback``."""
-
-    target_id: ItemId
-    kind: Literal["useful", "not_useful", "correct", "incorrect", "label", "merge", "split"] = Field(
-        description="What to say of it. label, merge and split are for experience."
-    )
-    value: Any = Field(None, description="label: success, failure or unknown; merge: [ids]; split: [[ids], …].")
-    reason: str | None = Field(None, description="Why.")
-
-
-class GetUserTraits(PointInTime):
-    """``Memory.get_user_traits``."""
-
-    user_id: Id | None = Field(None, description="Which user; default: the server's.")
-    min_stage: Literal["trend", "candidate", "emerging", "established", "core"] = Field(
-        "emerging", description="How sure at least."
-    )
-    subtype: Literal["behavior", "preference", "core"] | None = None
-    context: Literal["work", "personal", "social", "learning", "general"] | None = None
-
-
-class Reflect(Write):
-    """``Memory.reflect``."""
-
-    user_id: Id | None = Field(None, description="On which user; default: the server's.")
-    force: bool = Field(False, description="Reflect even where nothing is due.")
-    session_ended: bool = Field(False, description="A conversation is over: reflect now.")
-
-
-class MemSearch(Owner, BudgetedRead):
-    """``Memory.mem_search``."""
-
-    query: str = Field(description="What is claimed, or asked.", min_length=1)
-    scope: str | None = Field(None, description="Only items whose SCOPE line says so.")
-    limit: Limit = 8
-    run_id: Id | None = Field(None, description="Your run: what it saw is weighed when it is learned from.")
-
-
-class MemGet(MemoryReference, Owner, BudgetedRead):
-    """``memory.reasoning.get``."""
-
-    run_id: Id | None = Field(None, description="Your run: what it saw is weighed when it is learned from.")

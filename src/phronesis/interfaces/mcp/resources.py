@@ -1,26 +1,18 @@
-"""MCP resources ``memory://…`` within a token budget, prompts that a person selects, and completion."""
+"""MCP resources ``memory://…`` within a token budget, and prompts that a person selects."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 from urllib.parse import quote
 
-import anyio.to_thread
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.shared.exceptions import MCPError
-from mcp.types import (
-    INVALID_PARAMS,
-    Completion,
-    CompletionArgument,
-    CompletionContext,
-    PromptReference,
-    ResourceTemplateReference,
-)
+from mcp.types import INVALID_PARAMS
 from pydantic import Field
 
 from phronesis.core.serialization import as_json
@@ -171,7 +163,6 @@ def _name(given: str) -> str:
 
 
 Language = Annotated[Literal["en", "zh"], Field(description="en or zh: the language of the prompt.")]
-LANGUAGES: Final = ("en", "zh")
 
 _RECALL: Final[Mapping[str, str]] = {
     "en": "Answer this from what is remembered, and from nothing you only suppose:\n\n{question}\n\n"
@@ -267,44 +258,3 @@ def _protocol_errors() -> Iterator[None]:
         yield
     except PhronesisError as error:
         raise MCPError(INVALID_PARAMS, f"{error.code}: {error.message}", error.to_dict()) from error
-
-
-# Completion: languages, users, sessions and memories, as far as the caller may see them.
-
-MOST: Final = 100
-"""Maximum values of one completion: the protocol's limit."""
-
-
-def add_completion(server: MCPServer[Any], reception: RequestTracker) -> None:
-    """Register the completion of arguments of prompts and templates."""
-
-    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # untyped in the SDK
-    async def complete(
-        _ref: PromptReference | ResourceTemplateReference,
-        argument: CompletionArgument,
-        context: CompletionContext | None,
-    ) -> Completion:
-        before = context.arguments if context is not None and context.arguments else {}
-        try:
-            known = await anyio.to_thread.run_sync(_known_values, reception, argument.name, before)
-        except PhronesisError:  # no suggestions; the call itself reports the error
-            known = []
-        values = [value for value in dict.fromkeys(known) if value.startswith(argument.value)]
-        return Completion(values=values[:MOST], total=len(values), has_more=len(values) > MOST)
-
-
-def _known_values(reception: RequestTracker, name: str, before: dict[str, str]) -> Iterable[str]:
-    """Return the possible values of an argument, most likely first."""
-    if name == "language":
-        return list(LANGUAGES)
-    caller, options = reception.caller(), reception.options
-    scope = options.lane() | ({"user_id": before["user_id"]} if before.get("user_id") else {})
-    if name == "session_id":
-        return [one.session_id for one in caller.memory.sessions.list(**scope)]
-    if name == "id":
-        return [one.id for one in caller.memory.get_all(**scope, limit=MOST)]
-    if name != "user_id":
-        return []
-    across: dict[str, Any] = {"across": "tenant"} if caller.may("admin") else scope
-    seen = [one.user_id for one in caller.memory.sessions.list(**across)]
-    return [one for one in (options.user_id, *seen) if one]

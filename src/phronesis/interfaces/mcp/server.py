@@ -3,11 +3,9 @@
 The SDK ignores an unreadable line silently, and the client would wait forever.
 """
 
-import ipaddress
 import json
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import anyio
 from mcp.server import MCPServer
@@ -21,7 +19,7 @@ from starlette.applications import Starlette
 from phronesis import __version__
 from phronesis.errors import InputError
 from phronesis.interfaces.mcp.request_context import Caller, Callers, DeferredMemory, Options, RequestTracker
-from phronesis.interfaces.mcp.resources import add_completion, add_prompts, add_resources
+from phronesis.interfaces.mcp.resources import add_prompts, add_resources
 from phronesis.interfaces.mcp.tool_calls import tool_of
 from phronesis.interfaces.mcp.tools import VERBS
 
@@ -33,47 +31,14 @@ REMEDY: Final = "send one line of JSON in UTF-8, without half of a surrogate pai
 """Remedy for an unreadable line."""
 
 
-class LenientStream:
-    """A stream of client messages that answers unreadable ones with an error and does not pass them on."""
-
-    def __init__(self, received: Any, answers: Any) -> None:
-        self._received = received
-        self._answers = answers
-
-    @property
-    def last_context(self) -> Any:
-        """The context in which the last message was sent, as on the SDK's own streams."""
-        return getattr(self._received, "last_context", None)
-
-    async def receive(self) -> SessionMessage:
-        """Return the next message."""
-        while isinstance(item := await self._received.receive(), Exception):
-            answer = refusal(item)
-            if answer is not None:
-                await self._answers.send(SessionMessage(answer))
-        message: SessionMessage = item
-        return message
-
-    async def aclose(self) -> None:
-        """Close the stream."""
-        await self._received.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
+async def _answer_unreadable(received: Any, answers: Any, readable: Any) -> None:
+    """Pass a client's messages on, and answer those that are unreadable with an error."""
+    async with received, readable:
+        async for item in received:
+            if not isinstance(item, Exception):
+                await readable.send(item)
+            elif (answer := refusal(item)) is not None:
+                await answers.send(SessionMessage(answer))
 
 
 def refusal(error: Exception) -> JSONRPCError | None:
@@ -131,8 +96,10 @@ async def serve_streams(server: MCPServer[Any], lines: Any = None, sink: Any = N
         sink: an object with the coroutines ``write(text)`` and ``flush()``.
     """
     inner = server._lowlevel_server  # noqa: SLF001 - the only place where the SDK accepts streams
-    async with stdio_server(lines, sink) as (received, answers):
-        await inner.run(LenientStream(received, answers), answers, inner.create_initialization_options())
+    async with stdio_server(lines, sink) as (received, answers), anyio.create_task_group() as tasks:
+        readable, messages = anyio.create_memory_object_stream[SessionMessage](0)
+        tasks.start_soon(_answer_unreadable, received, answers, readable)
+        await inner.run(messages, answers, inner.create_initialization_options())
 
 
 def run_http(server: MCPServer[Any], *, host: str, port: int, say: Callable[[str], None]) -> None:
@@ -141,26 +108,17 @@ def run_http(server: MCPServer[Any], *, host: str, port: int, say: Callable[[str
     Raises:
         InputError: the host is not loopback, where no key is needed, or the port is taken.
     """
-    from phronesis.config.server import Serving  # noqa: PLC0415 - loads the whole policy, which stdio does not need
+    from phronesis.config.server import Serving, is_loopback  # noqa: PLC0415 - loads the whole policy, which stdio does not need
     from phronesis.interfaces.server_process import listen, run  # noqa: PLC0415 - uvicorn: the same
 
-    check_loopback(host)
-    serving = Serving(host=host, port=port, shutdown_seconds=GRACE)
-    run(http_app(server, hosts=(), path="/mcp"), serving, listen(serving), say)
-
-
-def check_loopback(host: str) -> None:
-    """Raise InputError for an address that other machines can reach."""
-    try:
-        local = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        local = False
-    if not local:
+    if not is_loopback(host):
         raise InputError(
             f"host: {host:.80} can be reached by others, and nothing here asks them for a key; use 127.0.0.1, and put a"
             " server that knows its callers before it",
             field="host",
         )
+    serving = Serving(host=host, port=port, shutdown_seconds=GRACE)
+    run(http_app(server, hosts=(), path="/mcp"), serving, listen(serving), say)
 
 
 def http_app(server: MCPServer[Any], *, hosts: Sequence[str] | None, path: str) -> Starlette:
@@ -174,7 +132,7 @@ def http_app(server: MCPServer[Any], *, hosts: Sequence[str] | None, path: str) 
     return server.streamable_http_app(streamable_http_path=path, transport_security=guard)
 
 
-# The server: tools, resources, prompts and completion with one shared middleware.
+# The server: tools, resources and prompts with one shared middleware.
 
 NAME: Final = "phronesis"
 
@@ -223,5 +181,4 @@ def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPS
     )
     add_resources(server, reception)
     add_prompts(server, reception)
-    add_completion(server, reception)
     return server

@@ -72,27 +72,34 @@ def output_schema(gives: Any) -> dict[str, Any]:
     if not isinstance(gives, Mapping):
         from phronesis.wire import schema_of  # noqa: PLC0415 - all records; the default tools need none
 
-        return {**brief(schema_of(gives), leaving_out=("title", "default")), "type": "object"}
+        return {**brief(schema_of(gives), leaving_out=("title", "default", "description")), "type": "object"}
     return {"type": "object", "properties": {name: {"type": kind} for name, kind in gives.items()}}
 
 
 def brief(schema: Any, *, leaving_out: Collection[str]) -> Any:
     """Return a schema without some keywords: a client receives all schemas at once, and may put them in a prompt.
 
-    Titles only repeat names, and defaults say nothing where each member is always present. A property's name is no
-    keyword and stays: the members of ``properties`` and ``$defs`` are names chosen by the schema's author.
+    Titles only repeat names, and an optional member does not list null, although null is accepted. A property's name is
+    no keyword and stays: the members of ``properties`` and ``$defs`` are names chosen by the schema's author.
     """
     if isinstance(schema, list):
         return [brief(one, leaving_out=leaving_out) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {name: one for name, one in schema.items() if name not in leaving_out}
-    for name, one in kept.items():
-        if name in {"properties", "$defs"} and isinstance(one, dict):
-            kept[name] = {key: brief(part, leaving_out=leaving_out) for key, part in one.items()}
-        else:
-            kept[name] = brief(one, leaving_out=leaving_out)
-    return kept
+    plain = {
+        name: {key: brief(part, leaving_out=leaving_out) for key, part in one.items()}
+        if name in {"properties", "$defs"}
+        else brief(one, leaving_out=leaving_out)
+        for name, one in schema.items()
+        if name not in leaving_out and (name, one) not in _SAYS_NOTHING
+    }
+    choices = [one for one in plain.pop("anyOf", ()) if one != {"type": "null"}]
+    if len(choices) == 1:
+        return {**choices[0], **plain}
+    return {**plain, "anyOf": choices} if choices else plain
+
+
+_SAYS_NOTHING: Final = (("default", None), ("additionalProperties", True))
 
 
 FOR_PROGRAMS: Final = frozenset(
@@ -108,7 +115,7 @@ PARTS_FOR_PROGRAMS: Final = frozenset(
 
 def input_schema(takes: type[BaseModel], *, whole: bool) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments; ``whole`` includes those for programs only."""
-    schema: dict[str, Any] = _optional(brief(takes.model_json_schema(), leaving_out=("title", "maxLength")))
+    schema: dict[str, Any] = brief(takes.model_json_schema(), leaving_out=("title", "maxLength"))
     schema.pop("description", None)  # the class docstring; the tool has a description of its own
     if whole:
         return schema
@@ -124,26 +131,6 @@ def input_schema(takes: type[BaseModel], *, whole: bool) -> dict[str, Any]:
     return schema
 
 
-def _optional(schema: Any) -> Any:
-    """Return a schema in which optional members do not list null, although null is accepted."""
-    if isinstance(schema, list):
-        return [_optional(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    plain = {name: _optional(one) for name, one in schema.items()}
-    if plain.get("additionalProperties") is True:
-        del plain["additionalProperties"]
-    if "default" in plain and plain["default"] is None:
-        del plain["default"]
-    choices = [one for one in plain.get("anyOf", ()) if one != {"type": "null"}]
-    if len(choices) == 1:
-        del plain["anyOf"]
-        plain = {**choices[0], **plain}
-    elif choices:
-        plain["anyOf"] = choices
-    return plain
-
-
 CONTEXT_META: Final = "phronesis/context"
 """Member of ``_meta`` with what programs need of a context: id, tokens, and the targets of its citations."""
 
@@ -154,9 +141,7 @@ class Verb:
 
     Attributes:
         name: the tool's name.
-        title: the name shown to people.
-        description: tells a model when to call it.
-        takes: the model of its arguments.
+        takes: the model of its arguments; its docstring is a title for people, and tells a model when to call it.
         gives: the members of its record and their JSON types; or the type of a result returned whole.
         call: the function, of the caller and the given arguments.
         say: renders the result as lines for a model; a result returned whole, as text.
@@ -168,8 +153,6 @@ class Verb:
     """
 
     name: str
-    title: str
-    description: str
     takes: type[ArgModelBase]
     gives: Any
     call: Callable[[Caller, dict[str, Any]], Any]
@@ -179,6 +162,12 @@ class Verb:
     destructive: bool = False
     idempotent: bool = True
     composes: bool = False
+
+    @property
+    def described(self) -> tuple[str, str]:
+        """Return the title for people, and what tells a model when to call it."""
+        title, _, description = (self.takes.__doc__ or "").partition("\n\n")
+        return title.removesuffix("."), " ".join(description.split())
 
     @property
     def whole(self) -> bool:
@@ -216,11 +205,12 @@ class VerbTool(Tool):
 def tool_of(verb: Verb, reception: RequestTracker) -> VerbTool:
     """Return the tool of a verb, with an output schema if it returns a record."""
     records = verb.whole or reception.options.records
+    title, description = verb.described
     return VerbTool(
         fn=partial(_run_recorded, verb, reception),
         name=verb.name,
-        title=verb.title,
-        description=verb.description,
+        title=title,
+        description=description,
         parameters=input_schema(verb.takes, whole=records),
         context_kwarg=None,
         is_async=False,
@@ -256,6 +246,7 @@ def _fitted_result(verb: Verb, caller: Caller, given: dict[str, Any], options: O
     budget, records = given.pop("token_budget", verb.budget), options.records
     if verb.composes:
         return _context(verb, caller, given, budget, records=records)
+    started = time.perf_counter()
     result = verb.call(caller, given)
     count: Count = caller.memory.admin.components.count_tokens
     text, record, shown = _cut_result(verb, result, options, count, budget)
@@ -263,6 +254,8 @@ def _fitted_result(verb: Verb, caller: Caller, given: dict[str, Any], options: O
         # A cursor continues after the whole page: what does not fit belongs to the next one.
         result = verb.call(caller, {**given, "limit": max(1, shown)})
         text, record, _ = _cut_result(verb, result, options, count, budget)
+    if verb.name == SEARCH:
+        _record_search(caller, given, result, text, budget=budget, milliseconds=_milliseconds_since(started))
     return CallToolResult(content=[TextContent(text=text)], structured_content=record)
 
 
@@ -317,16 +310,10 @@ SEARCH: Final = "search_memories"
 
 
 def _run_recorded(verb: Verb, reception: RequestTracker, **arguments: Any) -> CallToolResult:
-    """Run a tool and record its call; a search with the items that its result shows."""
-    found: list[tuple[dict[str, Any], Any]] = []
-
-    def call(caller: Caller, given: dict[str, Any]) -> Any:
-        found.append((given, verb.call(caller, given)))
-        return found[-1][1]
-
+    """Run a tool and record its call."""
     started = time.perf_counter()
-    result = _run_verb(replace(verb, call=call), reception, **arguments)
-    milliseconds = round((time.perf_counter() - started) * 1000, 1)
+    result = _run_verb(verb, reception, **arguments)
+    milliseconds = _milliseconds_since(started)
     with suppress(PhronesisError):  # of a caller without a valid key; the log of HTTP requests has it
         from phronesis.store.activity_log import RequestRow, user_number  # noqa: PLC0415 - the store is open by now
 
@@ -346,15 +333,17 @@ def _run_recorded(verb: Verb, reception: RequestTracker, **arguments: Any) -> Ca
             owner=None if user is None else user_number(user),
         )
         components.activity.note_request(caller.memory.admin.tenant, row)
-        if verb.name == SEARCH and found:
-            budget = arguments.get("token_budget") or verb.budget
-            _record_search(caller, *found[-1], text, budget=budget, milliseconds=milliseconds)
     return result
+
+
+def _milliseconds_since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 1)
 
 
 def _record_search(
     caller: Caller, given: dict[str, Any], found: Any, text: str, *, budget: int, milliseconds: float
 ) -> None:
+    """Record the items that a search's result shows."""
     from phronesis.core.ids import make_scope  # noqa: PLC0415 - as above
     from phronesis.memory.activity import context_row  # noqa: PLC0415 - as above
 

@@ -13,7 +13,7 @@ from phronesis.core.ids import parse_id
 from phronesis.core.items import statement
 from phronesis.core.serialization import Record
 from phronesis.errors import InputError
-from phronesis.interfaces.mcp import arguments, result_text
+from phronesis.interfaces.mcp import arguments, engine_arguments, result_text
 from phronesis.interfaces.mcp.request_context import Caller
 from phronesis.interfaces.mcp.tool_calls import Verb
 
@@ -133,6 +133,12 @@ ITEMS: Final = {"items": "array", "entry_id": "string"}
 FOUND: Final = {"evidence": "array", "abstained": "boolean"}
 ITEM: Final = {"id": "string", "kind": "string", "content": "string"}
 RESULT: Final = {"result": "array"}
+EVENTS: Final = {"entry_id": "string", "events": "array"}
+STORED: Final = {"entry_id": "string", "stored": "array"}
+STATUS: Final = {"status": "string"}
+EXPLAINED: Final = {"item": "object", "sources": "array"}
+ARCHIVED: Final = {"items": "array", "dry_run": "boolean"}
+CONTEXT: Final = {"context_id": "string", "token_count": "integer", "text": "string"}
 ADVICE: Final = {
     **dict.fromkeys(("recommended_attempts", "avoid", "l1_evidence", "l2_patterns", "l3_principles"), "array"),
     "abstained": "boolean",
@@ -172,150 +178,30 @@ def _of_a_user(call: Call) -> Call:
 
 
 _TABLE: Final = (
+    Verb("add_memory", arguments.AddMemory, ITEMS, _write("add"), result_text.render_added, SHORT, **_ADDS),
+    Verb("search_memories", arguments.SearchMemories, FOUND, _read("search"), result_text.render_search, LISTED),
+    Verb("update_memory", arguments.UpdateMemory, ITEMS, _write("update"), result_text.render_edit, SHORT, **_CHANGES),
+    Verb("forget", arguments.Forget, ARCHIVED, forget, result_text.render_forgotten, LISTED, **_CHANGES),
+    Verb("compose_context", arguments.ComposeContext, CONTEXT, _read("compose_context"), str, composes=True),
     Verb(
-        "add_memory",
-        "Remember this",
-        "Call it when the user says to remember something, or states what matters later: about themselves, a"
-        " preference, a decision, a plan, a fact of the project. No secrets, nothing of this moment only. With kind,"
-        " key and value a new value replaces the old.",
-        arguments.AddMemory,
-        ITEMS,
-        _write("add"),
-        result_text.render_added,
-        SHORT,
-        **_ADDS,
-    ),
-    Verb(
-        "search_memories",
-        "Search memories",
-        "Call it before you answer what may depend on the user or on earlier conversations or decisions. Cite what"
-        " you use as [mem:<id>]. When nothing supports an answer, say so.",
-        arguments.SearchMemories,
-        FOUND,
-        _read("search"),
-        result_text.render_search,
-        LISTED,
-    ),
-    Verb(
-        "update_memory",
-        "Correct a memory",
-        "Call it when the user corrects something remembered: new words, a new value, or when it stopped being true."
-        " The history keeps the old version.",
-        arguments.UpdateMemory,
-        ITEMS,
-        _write("update"),
-        result_text.render_edit,
-        SHORT,
-        **_CHANGES,
-    ),
-    Verb(
-        "forget",
-        "Forget this",
-        "Call it when the user asks to forget something. First with query: it lists what would go. Then, when those"
-        " are the ones, with their ids: they are archived, and no read shows them any more.",
-        arguments.Forget,
-        {"items": "array", "dry_run": "boolean"},
-        forget,
-        result_text.render_forgotten,
-        LISTED,
-        **_CHANGES,
-    ),
-    Verb(
-        "compose_context",
-        "Compose a context",
-        "Call it once at the start of a turn, instead of several searches: profile, preferences, what is due, a"
-        " summary, recent turns and cited evidence in one text within token_budget.",
-        arguments.ComposeContext,
-        {"context_id": "string", "token_count": "integer", "text": "string"},
-        _read("compose_context"),
-        str,
-        composes=True,
-    ),
-    Verb(
-        "commit_turn",
-        "Record a turn",
-        "Call it at the end of a turn, with the context_id it was answered with: messages, tool calls and references"
-        " are recorded and learned from.",
-        arguments.CommitTurn,
-        {"entry_id": "string", "stored": "array"},
-        _write("commit_turn"),
-        result_text.render_committed,
-        SHORT,
-        **_ADDS,
+        "commit_turn", arguments.CommitTurn, STORED, _write("commit_turn"), result_text.render_committed, SHORT, **_ADDS
     ),
     Verb(
         "record_experience",
-        "Record an attempt",
-        "Call it after an attempt at a task whose outcome you know, success or failure, so that it is not tried in"
-        " vain again.",
-        arguments.RecordExperience,
-        {"entry_id": "string", "events": "array"},
+        engine_arguments.RecordExperience,
+        EVENTS,
         _record_experience,
         result_text.render_ingested,
         SHORT,
         **_ADDS,
     ),
-    Verb(
-        "query_experience",
-        "Ask what worked",
-        "Call it before you start a task and after something failed: what worked and what failed before in a"
-        " situation like this, with its events.",
-        arguments.QueryExperience,
-        ADVICE,
-        _read("query"),
-        result_text.answer,
-        LISTED,
-    ),
-    Verb(
-        "get_memory",
-        "Read a memory",
-        "Read one memory in full by its id, citation or external_id, whatever its state. Call it when a search result"
-        " is cut or you need its fields.",
-        arguments.GetMemory,
-        ITEM,
-        _get,
-        result_text.item,
-        WHOLE,
-    ),
-    Verb(
-        "list_memories",
-        "List memories",
-        "List what is remembered, newest first, page by page. Call it to look over everything of a user, kind or"
-        " session; to answer a question, search instead.",
-        arguments.ListMemories,
-        {"items": "array"},
-        _read("get_all"),
-        result_text.page,
-        LISTED,
-    ),
-    Verb(
-        "delete_memory",
-        "Archive a memory",
-        "Take one memory out of all ordinary reads. Call it when something should never have been stored. It is"
-        " archived, and can be brought back; erasing for good is for the operator.",
-        arguments.DeleteMemory,
-        ITEMS,
-        _write("delete"),
-        result_text.render_edit,
-        SHORT,
-        **_CHANGES,
-    ),
-    Verb(
-        "memory_history",
-        "History of a memory",
-        "List every change of a memory, oldest first: who, when, what it was before. Call it when the user asks how"
-        " or since when something is known, or to find the delta to roll back.",
-        arguments.MemoryAt,
-        RESULT,
-        _read("history"),
-        result_text.history,
-        LISTED,
-    ),
+    Verb("query_experience", engine_arguments.QueryExperience, ADVICE, _read("query"), result_text.answer, LISTED),
+    Verb("get_memory", arguments.GetMemory, ITEM, _get, result_text.item, WHOLE),
+    Verb("list_memories", arguments.ListMemories, {"items": "array"}, _read("get_all"), result_text.page, LISTED),
+    Verb("delete_memory", arguments.DeleteMemory, ITEMS, _write("delete"), result_text.render_edit, SHORT, **_CHANGES),
+    Verb("memory_history", arguments.MemoryHistory, RESULT, _read("history"), result_text.history, LISTED),
     Verb(
         "rollback_memory",
-        "Take a change back",
-        "Undo one change (delta_id), or all that one write changed (entry_id). Call it when a write turns out to have"
-        " been wrong. It is itself a change, and can be taken back.",
         arguments.RollbackMemory,
         ITEMS,
         _write("rollback"),
@@ -324,23 +210,10 @@ _TABLE: Final = (
         **_CHANGES,
         idempotent=False,
     ),
-    Verb(
-        "explain_memory",
-        "Why a memory is held",
-        "Show why something is believed: the sources with their exact words, the evidence for and against, the"
-        " history. Call it when the user asks where you know something from, or memories contradict each other.",
-        arguments.MemoryAt,
-        {"item": "object", "sources": "array"},
-        _read("explain"),
-        result_text.explanation,
-        WHOLE,
-    ),
+    Verb("explain_memory", arguments.ExplainMemory, EXPLAINED, _read("explain"), result_text.explanation, WHOLE),
     Verb(
         "give_feedback",
-        "Give feedback",
-        "Say that a memory was useful or not, correct or incorrect. Call it after you used what a search or"
-        " query_experience gave and know whether it helped, or when the user judges it.",
-        arguments.GiveFeedback,
+        engine_arguments.GiveFeedback,
         ITEMS,
         _write("feedback"),
         result_text.render_feedback,
@@ -349,10 +222,7 @@ _TABLE: Final = (
     ),
     Verb(
         "get_user_traits",
-        "What a user is like",
-        "List what was learned about how a user works and what they prefer, the surest first, with stage and"
-        " confidence. Call it to adapt tone and approach; these are inferences, not statements of the user.",
-        arguments.GetUserTraits,
+        engine_arguments.GetUserTraits,
         RESULT,
         _of_a_user(_read("get_user_traits")),
         result_text.traits,
@@ -360,39 +230,16 @@ _TABLE: Final = (
     ),
     Verb(
         "reflect",
-        "Reflect on a user",
-        "Look at what was learned of a user since the last time, and draw traits from it. Call it when a conversation"
-        " ends; it does nothing when nothing is due.",
-        arguments.Reflect,
-        {"status": "string"},
+        engine_arguments.Reflect,
+        STATUS,
         _of_a_user(_write("reflect")),
         result_text.render_reflection,
         SHORT,
         **_CHANGES,
         idempotent=False,
     ),
-    Verb(
-        "mem_search",
-        "Search claims",
-        "Search the bank of reasoning claims: what runs have supported or refuted, each claim with its status. Call"
-        " it in a run before you propose something, and give your run_id.",
-        arguments.MemSearch,
-        FOUND,
-        _read("mem_search"),
-        result_text.claims,
-        LISTED,
-    ),
-    Verb(
-        "mem_get",
-        "Read a reasoning item",
-        "Read one item of the reasoning bank with all its claims, facts, inferences, limits and evidence. Call it"
-        " when mem_search found a claim you want to rely on, and give your run_id.",
-        arguments.MemGet,
-        ITEM,
-        _read("reasoning.get"),
-        result_text.item,
-        WHOLE,
-    ),
+    Verb("mem_search", engine_arguments.MemSearch, FOUND, _read("mem_search"), result_text.claims, LISTED),
+    Verb("mem_get", engine_arguments.MemGet, ITEM, _read("reasoning.get"), result_text.item, WHOLE),
 )
 
 VERBS: Final[Mapping[str, Verb]] = {verb.name: verb for verb in _TABLE}

@@ -21,6 +21,7 @@ from phronesis import __version__
 from phronesis.core.ids import short_id
 from phronesis.core.items import Item
 from phronesis.core.serialization import as_json
+from phronesis.core.statements import DENIES
 from phronesis.errors import AccessRefused, InputError, PhronesisError, Unauthenticated
 from phronesis.interfaces.http.problems import retry_after_header, status_of
 from phronesis.interfaces.web.session import (
@@ -137,6 +138,22 @@ def item_text(item: Item) -> str:
     return ": ".join(part for part in (block.topic, block.claims[0].inference if block.claims else "") if part)
 
 
+def key_text(item: Item, words: Words) -> str:
+    """Return what a fact is called: by its key ("Allergy", "Favourite color"), else by its kind."""
+    return _key_text(item.key, words) if item.key else words.of("kind", item.kind).capitalize()
+
+
+def _key_text(key: str, words: Words) -> str:
+    """Return what a key is called; a custom key in its own words."""
+    if key.startswith(DENIES):
+        return words("key_of.not", name=_key_text(key.removeprefix(DENIES), words))
+    family, _, name = key.partition(".")
+    own = f"key_of.{family}"
+    if name and own in words.table:
+        return words(own, name=name.replace("_", " "))
+    return words.table.get(f"key.{key}") or key.replace("_", " ").replace(".", ": ")
+
+
 def item_address(item_id: str) -> str:
     """Return the address of an item's page."""
     return f"/memories/{quote(item_id, safe='')}"
@@ -178,6 +195,7 @@ _FILTERS: Final[Mapping[str, Any]] = {
     "item_address": item_address,
     "short_id": short_id,
     "said": item_text,
+    "key_text": key_text,
     "citing": partial(split_at, _CITATION),
     "fenced": partial(split_at, _FENCE),
     "marked": split_matches,

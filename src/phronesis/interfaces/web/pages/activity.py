@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Any, Final
 
-from fastapi import Form, Query, Response
+from fastapi import Query, Response
 from pydantic import BaseModel
 
 from phronesis.core.api_keys import Role
 from phronesis.core.context import UnlearnedText
 from phronesis.core.items import Item
 from phronesis.core.timestamps import parse_moment
-from phronesis.interfaces.web.rendering import back_with_notice, make_router, page
-from phronesis.interfaces.web.session import Notice, Visiting, Visitor
+from phronesis.interfaces.web.pages.item_edits import UNLEARNED
+from phronesis.interfaces.web.rendering import make_router, page
+from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.log.inputs import STATED_KINDS
 
 PAGE: Final = 30
@@ -31,9 +32,6 @@ RULES: Final = tuple(
 ROLES: Final = ("user", "assistant", "tool")
 ANYBODY: Final = "anybody"
 """The choice of all roles."""
-
-SOURCE: Final = "remembered_from"
-"""Name in an item's metadata of the text that a person remembered anyway."""
 
 VERBS: Final = ("compose_context", "search")
 INTERFACES: Final = ("http", "mcp")
@@ -99,19 +97,6 @@ def context(visitor: Visiting, id: str) -> Response:
 # What was not learned, and why.
 
 
-class Remembered(BaseModel):
-    """The form that remembers a text anyway: ``id`` is that of the text, ``at`` when it was said."""
-
-    token: str
-    id: str
-    content: str
-    kind: str = "fact"
-    user: str = ""
-    namespace: str = ""
-    at: str = ""
-    next: str = "/activity/unlearned"
-
-
 class UnlearnedAsked(BaseModel):
     """The filters of the list."""
 
@@ -148,30 +133,13 @@ def unlearned(visitor: Visiting, asked: Annotated[UnlearnedAsked, Query()]) -> R
     )
 
 
-@router.post("/activity/remember")
-def remember(visitor: Visiting, given: Annotated[Remembered, Form()]) -> Response:
-    """Remember a text from which nothing was learned, as an item of the kind that the person names."""
-    visitor.check(given.token)
-    made = visitor.memory.add(
-        given.content.replace("\r\n", "\n").strip(),
-        kind=given.kind,
-        user_id=given.user or None,
-        namespace=given.namespace or None,
-        occurred_at=given.at or None,
-        metadata={SOURCE: given.id},
-        actor=visitor.actor,
-    )
-    notice = Notice("added", (made.entry_id,)) if made.items else Notice("nothing_learned")
-    return back_with_notice(visitor, given.next, notice)
-
-
 def _remembered(visitor: Visitor, texts: Sequence[UnlearnedText]) -> dict[str, Item]:
     """Return the items that a person made of these texts, by the text's id."""
     if not texts:
         return {}
-    named = {SOURCE: {"in": [one.id for one in texts]}}
+    named = {UNLEARNED: {"in": [one.id for one in texts]}}
     found = visitor.memory.get_all(**visitor.looking.scope, filters=named, limit=2 * PAGE)
-    return {str(item.metadata[SOURCE]): item for item in found}
+    return {str(item.metadata[UNLEARNED]): item for item in found}
 
 
 # Requests, for admins.

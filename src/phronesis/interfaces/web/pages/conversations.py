@@ -1,7 +1,6 @@
 """The composer: enter a message and see the context a model would get, and how it was composed."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Annotated, Any, Final, Literal, Self
@@ -16,7 +15,7 @@ from phronesis.core.items import KINDS
 from phronesis.core.reports import Preview
 from phronesis.core.results import Evidence
 from phronesis.core.retrieval_plan import RetrievalPlan
-from phronesis.errors import InputError, NotFound
+from phronesis.errors import InputError
 from phronesis.interfaces.web.rendering import make_router, page
 from phronesis.interfaces.web.session import ViewScope, Visiting, Visitor
 
@@ -202,11 +201,9 @@ def _blocks(package: ContextPackage, slot: str) -> Sequence[Block]:
 
 
 def _dropped_candidate(visitor: Visitor, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    citation, item = row.get("citation"), None
-    if citation and str(citation).startswith(CITATION_PREFIX):
-        with suppress(NotFound, InputError):  # erased meanwhile, or of another server
-            item = visitor.memory.get(citation)
-    return {**row, "citation": citation, "item": item}
+    citation = row.get("citation") or ""
+    items = visitor.items([citation]) if citation.startswith(CITATION_PREFIX) else []  # not those of another server
+    return {**row, "citation": citation, "item": items[0] if items else None}
 
 
 _RESULTS: Final = {"compose": _compose_view, "compare": _compare, "preview": _preview}

@@ -7,8 +7,8 @@ from fastapi import Form, Response
 from phronesis.core.relations import normal_name
 from phronesis.core.reports import ENTITY_KINDS, EntityRecord
 from phronesis.interfaces.web.pages.experience import MAX_NODES, Graph, Link, Node, shorten
-from phronesis.interfaces.web.pages.people import FACT_KINDS, USER, key_text
-from phronesis.interfaces.web.rendering import address, back, back_with_notice, make_router, page
+from phronesis.interfaces.web.pages.people import FACT_KINDS, USER
+from phronesis.interfaces.web.rendering import address, back, back_with_notice, key_text, make_router, page
 from phronesis.interfaces.web.session import FormText, Notice, Visiting, Visitor, Writing
 
 SHOWN: Final = 200
@@ -86,7 +86,7 @@ def entity(visitor: Visiting, id: str) -> Response:
     found = visitor.memory.entities.get(id)
     others = visitor.memory.entities.list(user_id=found.user_id, namespace=found.namespace, limit=SHOWN)
     others = [one for one in others if (one.user_id, one.id != found.id) == (found.user_id, True)]
-    return page(visitor, "entity.html", entity=found, others=others, key_text=key_text)
+    return page(visitor, "entity.html", entity=found, others=others)
 
 
 @router.post("/entities/merge")

@@ -1,7 +1,7 @@
 """Add an item; edit, archive, pin, retract or erase one or many from every list; undo."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Form, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -11,8 +11,8 @@ from phronesis.core.ids import short_id
 from phronesis.core.items import PROSPECTIVE, Item
 from phronesis.core.results import EditResult
 from phronesis.errors import Conflict, InputError, NotFound
-from phronesis.interfaces.web.rendering import back_with_notice, item_address, make_router, own_path, page
-from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Writing
+from phronesis.interfaces.web.rendering import back_with_notice, item_address, key_text, make_router, own_path, page
+from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Words, Writing
 from phronesis.log.inputs import STATED_KINDS
 
 ACTIONS: Final = frozenset({"archive", "unarchive", "pin", "unpin", "retract"})
@@ -54,15 +54,38 @@ def edit(
     next: FormText = "",
 ) -> Response:
     """Return an item new words or another value; refused when somebody else changed it meanwhile."""
-    held, words = visitor.memory.get(item_id), content.replace("\r\n", "\n")
-    other_value = value if value and value != held.value else None
-    given: dict[str, Any] = {"value": other_value}
-    if words != held.content or other_value is None:
-        given["content"] = words
+    held = visitor.memory.get(item_id)
+    words, new_value = corrected(held, content.replace("\r\n", "\n"), (value or "").strip(), visitor.words)
     result = visitor.memory.update(
-        item_id, **given, expected_version=version, reason=reason.strip() or None, actor=visitor.actor
+        item_id,
+        content=words,
+        value=new_value,
+        expected_version=version,
+        reason=reason.strip() or None,
+        actor=visitor.actor,
     )
     return answer_change(visitor, next or item_address(item_id), "edited", [result], [held])
+
+
+def corrected(item: Item, content: str, value: str, words: Words) -> tuple[str, str | None]:
+    """Return the text and the value of an item after a person's correction; the value is None where it is not new.
+
+    A new value takes the place of the old one in the text too, unless the text was changed as well.
+    """
+    if not value or value == item.value:
+        return content, None
+    if content == item.content:
+        was = item.value if isinstance(item.value, str) else ""
+        content = content.replace(was, value) if was and was in content else f"{key_text(item, words)}: {value}"
+    return content, value
+
+
+@router.post("/memories/{item_id}/over")
+def end(visitor: Writing, item_id: str, next: FormText = "") -> Response:
+    """End a fact that is so no longer."""
+    now = visitor.memory.admin.components.clock()
+    result = visitor.memory.update(item_id, valid_to=now, actor=visitor.actor)
+    return answer_change(visitor, next or item_address(item_id), "over", [result], [])
 
 
 @router.post("/memories/{item_id}/{action}")
@@ -147,8 +170,15 @@ def answer_change(
     return back_with_notice(visitor, next_page, notice)
 
 
+UNLEARNED: Final = "remembered_from"
+"""Name in an item's metadata of the text from which nothing was learned, and that a person remembered anyway."""
+
+
 class NewMemory(BaseModel):
-    """The form. An empty ``kind``: the text is a message, from which facts are extracted."""
+    """The form. An empty ``kind``: the text is a message, from which facts are extracted.
+
+    ``unlearned`` is the id of a text from which nothing was learned, ``at`` when it was said.
+    """
 
     model_config = ConfigDict(str_strip_whitespace=True)
 
@@ -161,6 +191,8 @@ class NewMemory(BaseModel):
     due: str = ""
     user: str = ""
     namespace: str = ""
+    at: str = ""
+    unlearned: str = ""
     next: Annotated[str, AfterValidator(own_path)] = "/memories"
 
 
@@ -184,6 +216,8 @@ def add(visitor: Visiting, given: Annotated[NewMemory, Form()]) -> Response:
             kind=given.kind or None,
             user_id=given.user or None,
             namespace=given.namespace or None,
+            occurred_at=given.at or None,
+            metadata={UNLEARNED: given.unlearned} if given.unlearned else None,
             actor=visitor.actor,
             **stated,
         )
@@ -201,6 +235,5 @@ def _form_page(visitor: Visitor, given: NewMemory, *, wrong: InputError | None =
         status=400 if wrong else 200,
         given=given,
         kinds=sorted(STATED_KINDS),
-        prospective=PROSPECTIVE,
         wrong=wrong,
     )

@@ -190,7 +190,7 @@ LINKED_SHOWN: Final = 60
 
 
 @router.get("/memories/{item_id}")
-def show(visitor: Visiting, item_id: str, edit: bool = False, done: str = "") -> Response:
+def show(visitor: Visiting, item_id: str, edit: bool = False) -> Response:
     """Show an item with all that bears on it."""
     item = visitor.memory.get(item_id)
     told = visitor.memory.explain(item_id)
@@ -205,7 +205,6 @@ def show(visitor: Visiting, item_id: str, edit: bool = False, done: str = "") ->
         trait=trait,
         taken=taken,
         editing=edit,
-        done=done,
     )
 
 

@@ -1,11 +1,11 @@
 """Pages of users: the list, and what is known of one, grouped, corrected, exported and erased."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from fastapi import Form, Response
+from fastapi import Response
 
 from phronesis.core.api_keys import Role
 from phronesis.core.ids import LaneKind
@@ -17,8 +17,8 @@ from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.web.pages.memories import read_all
 from phronesis.interfaces.web.pages.sessions import cards_of
 from phronesis.interfaces.web.pages.traits import STAGES
-from phronesis.interfaces.web.rendering import address, back, back_with_notice, json_lines_file, make_router, page
-from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Words, Writing
+from phronesis.interfaces.web.rendering import address, back_with_notice, json_lines_file, make_router, page
+from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Writing
 from phronesis.memory import Memory
 from phronesis.store.lanes import lane_names
 from phronesis.traits.laws.strength import RANKS
@@ -61,22 +61,6 @@ class FactGroup:
     facts: Sequence[Item]
 
 
-def key_text(item: Item, words: Words) -> str:
-    """Return what a fact is called: by its key ("Allergy", "Favourite color"), else by its kind."""
-    return _key_text(item.key, words) if item.key else words.of("kind", item.kind).capitalize()
-
-
-def _key_text(key: str, words: Words) -> str:
-    """Return what a key is called; a custom key in its own words."""
-    if key.startswith(DENIES):
-        return words("key_of.not", name=_key_text(key.removeprefix(DENIES), words))
-    family, _, name = key.partition(".")
-    own = f"key_of.{family}"
-    if name and own in words.table:
-        return words(own, name=name.replace("_", " "))
-    return words.table.get(f"key.{key}") or key.replace("_", " ").replace(".", ": ")
-
-
 def group_facts(items: Sequence[Item], user_id: str) -> list[FactGroup]:
     """Return a user's facts by subject, the user first, and by topic; within one, the most important first."""
     groups: dict[tuple[str | None, str], list[Item]] = {}
@@ -94,20 +78,6 @@ def _topic_of(item: Item) -> str:
     if not item.key:
         return _TOPIC_OF_KIND.get(item.kind, "other")
     return _TOPIC_OF.get(item.key.removeprefix(DENIES).partition(".")[0], "other")
-
-
-def corrected(item: Item, value: str, content: str, words: Words) -> tuple[str, str | None] | None:
-    """Return the text and the value of a fact after a person's correction; None where nothing is new.
-
-    A new value takes the place of the old one in the text too, unless the text was changed as well. The value is None
-    where only the text is new.
-    """
-    was = item.value if isinstance(item.value, str) else ""
-    if value and value != was:
-        if content == item.content:
-            content = content.replace(was, value) if was and was in content else f"{key_text(item, words)}: {value}"
-        return content, value
-    return (content, None) if content and content != item.content else None
 
 
 def export_lines(memory: Memory, user_id: str) -> Iterator[dict[str, Any]]:
@@ -163,7 +133,7 @@ def people(visitor: Visiting, q: str = "") -> Response:
 
 
 @router.get(VIEW)
-def person(visitor: Visiting, id: str, done: str = "") -> Response:
+def person(visitor: Visiting, id: str) -> Response:
     """Show what is known of a user, what kind of person they are, and what is to be done for them."""
     memory = visitor.memory
     sessions = [one for one in memory.sessions.list(user_id=id) if one.user_id == id]
@@ -176,14 +146,12 @@ def person(visitor: Visiting, id: str, done: str = "") -> Response:
         "person.html",
         user_id=id,
         facts=group_facts(facts, id),
-        key_text=key_text,
         groups={name: found for name, found in groups.items() if found},
         stages=STAGES,
         tasks=open_tasks(visitor, id),
         sessions_shown=cards_of(visitor, sessions[:SESSIONS]),
         related=related[:RELATED],
         reflections=memory.traits.reflections(id, limit=REFLECTIONS),
-        done=done,
     )
 
 
@@ -204,29 +172,7 @@ def due(visitor: Visiting, id: str) -> Response:
 def reflect(visitor: Writing, id: FormText) -> Response:
     """Reflect on a user now."""
     cycle = visitor.memory.reflect(id, force=True, actor=visitor.actor)
-    return back("/people/view", id=id, done=f"reflected_{cycle.status}")
-
-
-@router.post("/people/correct")
-def correct_fact(
-    visitor: Writing, *, id: FormText, version: Annotated[int, Form()], content: FormText, value: FormText = ""
-) -> Response:
-    """Correct a fact where it stands; refused when somebody else changed it meanwhile."""
-    item = visitor.memory.get(id)
-    new = corrected(item, value.strip(), content.strip(), visitor.words)
-    if new is None:
-        return back(VIEW, id=item.user_id)
-    result = visitor.memory.update(item.id, content=new[0], value=new[1], expected_version=version, actor=visitor.actor)
-    return _show_person(visitor, item, "corrected_fact", result.entry_id)
-
-
-@router.post("/people/end")
-def end(visitor: Writing, id: FormText, how: FormText) -> Response:
-    """End a fact that was never so (``wrong``) or is so no longer (``over``), or a task that is ``finished``."""
-    if how not in ENDS:
-        raise InputError(f"how: must be one of {', '.join(ENDS)}", field="how")
-    item = visitor.memory.get(id)
-    return _show_person(visitor, item, how, ENDS[how](visitor, item.id))
+    return back_with_notice(visitor, address(VIEW, id=id), Notice(f"reflected_{cycle.status}"))
 
 
 @router.post("/people/erase")
@@ -234,24 +180,8 @@ def erase(visitor: Administering, id: FormText, typed: FormText = "") -> Respons
     """Erase a user with all that is held about them, once their name was typed."""
     if typed.strip() != id:
         raise InputError(f"typed: type {id} to erase all that is held about them", field="typed")
-    return page(visitor, "erased.html", certificate=visitor.memory.erase(user_id=id, actor=visitor.actor))
-
-
-def _end_validity(visitor: Visitor, item_id: str) -> str:
-    now = visitor.memory.admin.components.clock()
-    return visitor.memory.update(item_id, valid_to=now, actor=visitor.actor).entry_id
-
-
-ENDS: Final[Mapping[str, Callable[[Visitor, str], str]]] = {
-    "wrong": lambda visitor, item_id: visitor.memory.items.retract(item_id, actor=visitor.actor).entry_id,
-    "over": _end_validity,
-    "finished": lambda visitor, item_id: visitor.memory.items.archive(item_id, actor=visitor.actor).entry_id,
-}
-"""How a fact or a task ends, by the buttons of a user's page; each returns the entry, which can be rolled back."""
-
-
-def _show_person(visitor: Visitor, item: Item, action: str, entry_id: str) -> Response:
-    return back_with_notice(visitor, address(VIEW, id=item.user_id), Notice(action, (entry_id,)))
+    certificate = visitor.memory.erase(user_id=id, actor=visitor.actor)
+    return page(visitor, "erased.html", certificates=[certificate], next="/people")
 
 
 def open_tasks(visitor: Visitor, user_id: str) -> list[tuple[Item, datetime | None, bool]]:

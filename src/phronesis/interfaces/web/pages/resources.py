@@ -1,13 +1,11 @@
 """Pages of documents: ingest one, read its sections as HTML without foreign content, and compare its versions."""
 
-import tempfile
 from collections.abc import Sequence
 from functools import cache
 from itertools import zip_longest
-from pathlib import Path
 from typing import Annotated, Any, Final
 
-from fastapi import Depends, File, Response, UploadFile
+from fastapi import File, Response, UploadFile
 from fastapi.responses import RedirectResponse
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -16,12 +14,12 @@ from markupsafe import Markup, escape
 
 from phronesis.core.entries import DOCUMENT, SECTION, DocumentRow
 from phronesis.core.items import Item
-from phronesis.errors import InputError, NotFound
-from phronesis.interfaces.uploads import stored_name
+from phronesis.errors import NotFound
+from phronesis.interfaces.uploads import ingest_upload
 from phronesis.interfaces.web.pages.memories import list_kind
-from phronesis.interfaces.web.rendering import address, back, item_address, make_router, page
-from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Writing
-from phronesis.resources.documents import IngestedResource, Resource
+from phronesis.interfaces.web.rendering import address, back, back_with_notice, item_address, make_router, page
+from phronesis.interfaces.web.session import FormText, Notice, Visiting, Visitor, Writing
+from phronesis.resources.documents import Resource
 from phronesis.resources.readers.port import DOCX, HTML, MARKDOWN, NOTEBOOK, PDF, PLAIN, PPTX, RST, XLSX
 
 _MARKDOWN: Final = frozenset({MARKDOWN, NOTEBOOK, HTML, DOCX, PPTX, XLSX})
@@ -76,9 +74,6 @@ SECTIONS: Final = 100
 VERSIONS: Final = 20
 """Versions of a document, the newest, in which a section is sought."""
 
-NAME: Final = 200
-"""Maximum characters of an uploaded file's name, the last ones: they include its extension."""
-
 router = make_router()
 
 
@@ -89,14 +84,6 @@ def resources(visitor: Visiting, cursor: str = "") -> Response:
     return page(visitor, "resources.html", **shown, most=documents.max_bytes, urls=documents.urls != "off")
 
 
-def _document_arguments(
-    uri: FormText = "", title: FormText = "", user: FormText = "", namespace: FormText = ""
-) -> dict[str, str | None]:
-    """Return a form's values about a document, without its text, as arguments."""
-    given = {"uri": uri, "title": title, "user_id": user, "namespace": namespace}
-    return {name: value.strip() or None for name, value in given.items()}
-
-
 @router.post("/resources")
 def take_in(
     visitor: Writing,
@@ -104,26 +91,27 @@ def take_in(
     *,
     text: FormText = "",
     url: FormText = "",
-    named: Annotated[dict[str, str | None], Depends(_document_arguments)],
+    uri: FormText = "",
+    title: FormText = "",
+    user: FormText = "",
+    namespace: FormText = "",
 ) -> Response:
     """Take a document in: a file, a text, or a page where the policy lets it be fetched."""
-    about: dict[str, Any] = {**named, "actor": visitor.actor}
-    given: dict[str, Any] = {name: value for name, value in (("text", text), ("url", url)) if value.strip()}
+    form = {"uri": uri, "title": title, "user_id": user, "namespace": namespace}
+    about: dict[str, Any] = {name: value.strip() or None for name, value in form.items()}
+    about |= {name: value for name, value in (("text", text), ("url", url)) if value.strip()}
     if file is not None and file.filename:
-        if given:
-            raise InputError("file: give a file, a text or a page, one of them", field="file")
-        told = _ingest_upload(visitor, file, about)
+        told = ingest_upload(visitor.memory, file, **about, actor=visitor.actor)
     else:
-        told = visitor.memory.resources.ingest(**given, **about)
+        told = visitor.memory.resources.ingest(**about, actor=visitor.actor)
     if told.document is None:
         return back("/resources")
-    return back("/resources/view", id=told.document.id, done="same" if not told.sections else "added")
+    notice = Notice("ingested" if told.sections else "unchanged")
+    return back_with_notice(visitor, address("/resources/view", id=told.document.id), notice)
 
 
 @router.get("/resources/view")
-def resource(
-    visitor: Visiting, id: str, *, version: int = 0, compare: int = 0, start: int = 0, done: str = ""
-) -> Response:
+def resource(visitor: Visiting, id: str, *, version: int = 0, compare: int = 0, start: int = 0) -> Response:
     """Show a document in reading order, as it is or as a ``version`` was, or what a version changed (``compare``)."""
     held = visitor.memory.resources.get(id)
     newest = _version(held, held.document.data.get("number", 0)) or held.versions[-1]
@@ -144,7 +132,6 @@ def resource(
         further=address("/resources/view", id=id, version=version or None, start=more) if more else None,
         compared=_version(held, compare),
         differences=_version_changes(visitor, held, compare),
-        done=done,
     )
 
 
@@ -170,23 +157,6 @@ def _place(visitor: Visitor, document_id: str, section_id: str) -> tuple[int, in
         if found:
             return found[0], None if version is None else version.number
     raise NotFound(f"id: no version of document {document_id} has section {section_id}", field="id")
-
-
-def _ingest_upload(visitor: Visitor, file: UploadFile, about: dict[str, Any]) -> IngestedResource:
-    """Ingest an uploaded file; readers examine its extension and content, as for a file on disk."""
-    name = Path(file.filename or "").name[-NAME:] or "document"
-    most = visitor.memory.admin.components.documents.max_bytes
-    body = file.file.read(most + 1)
-    if len(body) > most:
-        raise InputError(
-            f"file: it has more than resources.max_bytes ({most:,}); split it, or raise the limit", field="file"
-        )
-    with tempfile.TemporaryDirectory(prefix="phronesis-") as folder:
-        path = Path(folder, stored_name(name))
-        path.write_bytes(body)
-        # A repeated name is a new version of the same document, as with a file ingested by path.
-        said = {"uri": about["uri"] or f"upload:{name}", "title": about.get("title") or name}
-        return visitor.memory.resources.ingest(path=path, **{**about, **said})
 
 
 def _version(held: Resource, number: int) -> DocumentRow | None:

@@ -7,8 +7,8 @@ from fastapi import Depends, Form, Response
 
 from phronesis.errors import InputError, MissingExtra
 from phronesis.interfaces.web.pages.memories import list_kind
-from phronesis.interfaces.web.rendering import back, make_router, page
-from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Writing
+from phronesis.interfaces.web.rendering import address, back_with_notice, make_router, page
+from phronesis.interfaces.web.session import FormText, Notice, Visiting, Visitor, Writing
 
 SPARE_ROWS: Final = 2
 """Empty rows for products in the form, in addition to recorded ones."""
@@ -40,7 +40,7 @@ def runs(visitor: Visiting, cursor: str = "") -> Response:
 
 
 @router.get("/runs/view")
-def run(visitor: Visiting, id: str, done: str = "") -> Response:
+def run(visitor: Visiting, id: str) -> Response:
     """Show a run with all that came of it."""
     record = visitor.memory.runs.get(id, **visitor.looking.owner)
     drawing, missing, reviews = None, "", visitor.memory.admin.components.reviews
@@ -59,7 +59,6 @@ def run(visitor: Visiting, id: str, done: str = "") -> Response:
         missing=missing,
         rows=[*products, *({} for _ in range(SPARE_ROWS))],
         learns=[_learn_of(visitor, entry) for entry in reversed(record.learned)],
-        done=done,
     )
 
 
@@ -86,18 +85,11 @@ def learn(visitor: Writing, id: FormText) -> Response:
     return _show_again(visitor, id, "learned")
 
 
-@router.post("/runs/unlearn")
-def unlearn(visitor: Writing, id: FormText, entry: FormText) -> Response:
-    """Take back what was learned from a run."""
-    visitor.memory.rollback(entry, actor=visitor.actor)
-    return _show_again(visitor, id, "rollback")
-
-
 @router.post("/runs/review")
 def review(visitor: Writing, id: FormText) -> Response:
     """Look up the modifier of a run at PubChem, which this server asks: half a minute at most is waited for."""
-    found = visitor.memory.runs.review(id, **visitor.looking.owner, refresh=True)
-    return _show_again(visitor, id, f"review_{found.reason}" if found.status == "unresolved" else "reviewed")
+    visitor.memory.runs.review(id, **visitor.looking.owner, refresh=True)
+    return _show_again(visitor, id, "reviewed")
 
 
 def _learn_of(visitor: Visitor, entry_id: str) -> dict[str, Any]:
@@ -121,5 +113,5 @@ def _number(written: str, field: str) -> float | None:
         ) from error
 
 
-def _show_again(visitor: Visitor, run_id: str, done: str) -> Response:
-    return back("/runs/view", id=run_id, done=done, **visitor.looking.named)
+def _show_again(visitor: Visitor, run_id: str, action: str) -> Response:
+    return back_with_notice(visitor, address("/runs/view", id=run_id, **visitor.looking.named), Notice(action))

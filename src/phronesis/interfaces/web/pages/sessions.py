@@ -173,7 +173,7 @@ def erase(visitor: Administering, id: FormText, typed: FormText = "") -> Respons
     if typed.strip() != id:
         raise InputError(f"typed: type {id} to erase the session", field="typed")
     certificate = visitor.memory.erase(session_id=id, **visitor.looking.owner, actor=visitor.actor)
-    return page(visitor, "erased.html", certificate=certificate, next="/sessions")
+    return page(visitor, "erased.html", certificates=[certificate], next="/sessions")
 
 
 @router.get("/sessions/summary")

@@ -9,8 +9,8 @@ from fastapi import Form, Response
 from phronesis.core.confidence import CORE_ABOVE, EMERGING_FROM, ESTABLISHED_FROM
 from phronesis.core.results import HistoryEvent
 from phronesis.core.timestamps import isoformat
-from phronesis.interfaces.web.rendering import back, item_address, make_router, page
-from phronesis.interfaces.web.session import FormText, Visiting, Visitor, Words, Writing
+from phronesis.interfaces.web.rendering import back_with_notice, item_address, make_router, page
+from phronesis.interfaces.web.session import FormText, Notice, Visiting, Visitor, Words, Writing
 from phronesis.traits.laws.records import CONTEXTS, Trait, TraitEvidence
 from phronesis.traits.trait_changes import FACETS
 
@@ -67,7 +67,7 @@ def correct(
     reason: FormText = "",
 ) -> Response:
     """Correct a trait by hand; refused when somebody else, or a reflection, changed it meanwhile."""
-    visitor.memory.traits.correct(
+    result = visitor.memory.traits.correct(
         item_id,
         content=content,
         context=context,
@@ -76,7 +76,7 @@ def correct(
         expected_version=version,
         actor=visitor.actor,
     )
-    return back(item_address(item_id), done="corrected")
+    return back_with_notice(visitor, item_address(item_id), Notice("corrected", (result.entry_id,)))
 
 
 def moments_of(history: Sequence[HistoryEvent]) -> list[Moment]:
