@@ -76,7 +76,6 @@ def test_the_formulas_are_the_published_ones() -> None:
         "previous_asks": 0.398,
         "photo": 0.583,
         "mention": 0.905,
-        "key": 4.0,
     }
     assert dict(B12.weights) == {
         "dense": 0.724,
@@ -92,7 +91,6 @@ def test_the_formulas_are_the_published_ones() -> None:
         "when_time": 1.348,
         "photo": 0.559,
         "mention": 0.607,
-        "key": 4.0,
     }
     assert dict(SECTIONS.weights) == {"words": 0.6, "dense": 1.75, "mention": 0.607}
     assert [one.dense for one in (A12, B12, SECTIONS)] == [False, True, True]
@@ -198,9 +196,9 @@ def test_windows_grow_outwards_up_to_150_terms_and_pairs_up_to_60() -> None:
     assert (full.windows.start.tolist(), full.windows.stop.tolist()) == ([0, 0, 1, 2, 2], [3, 3, 4, 5, 5])
     over = layout([1] * 3, [50.0, 51.0, 50.0])
     assert (over.windows.start[1], over.windows.stop[1]) == (0, 2)
-    assert layout([1] * 2, [30.0, 30.0]).pairs.joined.tolist() == [0, 255]
+    assert layout([1] * 2, [30.0, 30.0]).pairs.joined.tolist() == [False, True]
     assert layout([1] * 2, [30.0, 31.0]).pairs.lengths.each.tolist() == [31.0, 30.0]
-    assert layout([1, 2], [1.0, 1.0]).pairs.joined.tolist() == [0, 0]
+    assert layout([1, 2], [1.0, 1.0]).pairs.joined.tolist() == [False, False]
     assert layout([], []).pairs.lengths.total == 0.0
 
 
@@ -263,7 +261,6 @@ def feature(name: str, question: Question, **given_input: Any) -> list[float]:
         ("dense_next", [0, 0, 0, 0, 0]),
         ("speaker", [0, 0, 0, 0, 0]),
         ("mention", [0, 0, 0, 0, 0]),
-        ("key", [0, 0, 0, 0, 0]),
     ],
 )
 def test_each_feature_reads_its_place_or_the_one_beside_it(name: str, expected: list[float]) -> None:
@@ -275,7 +272,7 @@ def test_features_of_what_was_not_asked_are_nothing() -> None:
         assert feature(name, Question([9])) == [0.0] * 5
     assert feature("coverage_third_next", Question([6])) == [1, 0, 0, 0, 0]
     marked = floats(0, 1, 0, 0, 0)
-    for name in ("speaker", "mention", "key"):
+    for name in ("speaker", "mention"):
         assert feature(name, Question([9]), **{name: marked}) == [0, 1, 0, 0, 0]
 
 
@@ -303,14 +300,13 @@ def test_places_near_a_match_are_candidates_and_shares_add_up() -> None:
     np.testing.assert_allclose(coarse_scores(signals), [-0.25, -0.15, 1.5, -0.15, -0.25], atol=1e-5)
 
 
-def test_a_key_a_name_a_window_or_a_time_supports_and_lifts() -> None:
+def test_a_name_a_window_or_a_time_supports_and_lifts() -> None:
     marked = floats(0, 1, 0, 0, 0)
     plain = coarse_scores(ranked(Question([99]))[0])
     assert not supported_places(ranked(Question([99]))[0]).any()
-    for given_input, gain in (({"key": marked}, 100.0), ({"mention": marked}, 1.0)):
-        signals, _ = ranked(Question([99]), **given_input)
-        assert supported_places(signals).tolist() == [False, True, False, False, False]
-        np.testing.assert_allclose(coarse_scores(signals) - plain, [0, gain, 0, 0, 0])
+    named, _ = ranked(Question([99]), mention=marked)
+    assert supported_places(named).tolist() == [False, True, False, False, False]
+    np.testing.assert_allclose(coarse_scores(named) - plain, [0, 1, 0, 0, 0])
     spoken, _ = ranked(Question([99]), speaker=marked)
     assert not supported_places(spoken).any()
     assert supported_places(ranked(Question([99]), speaker=marked, by_name=True)[0])[1]

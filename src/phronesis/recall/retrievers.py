@@ -359,7 +359,7 @@ class PlanExecutor:
         It abstains if all queried retrievers do. An unavailable model or server is named in ``degraded``. InputError: a
         kind or a filter of the plan is wrong.
         """
-        encodings = encodings or Encodings()
+        encodings = Encodings() if encodings is None else encodings
         asked = [one for one in self.retrievers if _part_of(plan, one) is not None]
         parts = [one.retrieve(tenant, plan, encodings, exclude) for one in asked]
         rules = replace(self.rules, memory_share=plan.share)

@@ -176,10 +176,9 @@ def test_removing_an_unknown_row_is_refused(row: int) -> None:
 TALKS = st.lists(st.lists(st.integers(0, 6), max_size=40), max_size=12)
 
 
-@pytest.mark.parametrize("rare", [False, True], ids=["everywhere", "around each place"])
 @given(documents=TALKS, query=st.lists(st.integers(0, 8), max_size=5), sessions=st.integers(0, 3))
 def test_windows_and_pairs_are_scored_like_texts_of_their_own(
-    rare: bool, documents: list[list[int]], query: list[int], sessions: int
+    documents: list[list[int]], query: list[int], sessions: int
 ) -> None:
     index = index_of(*documents)
     layout = laid_out(index, [n * sessions // max(len(documents), 1) for n in range(len(documents))])
@@ -188,10 +187,7 @@ def test_windows_and_pairs_are_scored_like_texts_of_their_own(
     bounds = zip(layout.windows.start, layout.windows.stop, strict=True)
     windows = [[term for one in documents[start:stop] for term in one] for start, stop in bounds]
     pairs = [documents[n - 1] + documents[n] if layout.pairs.joined[n] else documents[n] for n in range(len(documents))]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lexical_scores, "RARE_FROM", -1_000 * lexical_scores.RARE if rare else 1_000)
-        patch.setattr(lexical_scores, "COMMON", 0 if rare else 1_000)
-        scored = (text_scores([lane]), window_scores([lane]), pair_scores([lane]))
+    scored = (text_scores([lane]), window_scores([lane]), pair_scores([lane]))
     for scores, texts in zip(scored, (documents, windows, pairs), strict=True):
         np.testing.assert_allclose(
             scores[0], naive([[*texts]], [term for term in query if term in known])[0], rtol=1e-4, atol=1e-5
