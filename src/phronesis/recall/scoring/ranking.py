@@ -58,11 +58,6 @@ def second_previous(signals: Signals, places: Rows) -> Floats:
     return _values_beside(signals, signals.words, places, -2)
 
 
-def following(signals: Signals, places: Rows) -> Floats:
-    """Z of BM25 of the text after."""
-    return _values_beside(signals, signals.words, places, 1)
-
-
 def coverage(signals: Signals, places: Rows) -> Floats:
     """Share 0..1 of the question's idf mass (terms the scope knows) that the text holds."""
     return signals.coverage[places]
@@ -98,16 +93,10 @@ def mention(signals: Signals, places: Rows) -> Floats:
     return _zeros(places) if signals.lane.mention is None else signals.lane.mention[places]
 
 
-def date(signals: Signals, places: Rows) -> Floats:
-    """Fit of the day it was said to the time that the question names (``signals.date_fit``)."""
-    if not signals.question.times:
-        return _zeros(places)
-    return date_fit(signals.question.times, signals.lane.properties.days[places])
-
-
 def date_covered(signals: Signals, places: Rows) -> Floats:
-    """``date`` if the text contains more than ``COVERED`` of the question, else 0."""
-    return np.where(signals.coverage[places] > COVERED, date(signals, places), np.float32(0))
+    """Fit of the day it was said to the time that the question names, of texts with more than ``COVERED`` of it."""
+    fits = date_fit(signals.question.times, signals.lane.properties.days[places])
+    return np.where(signals.coverage[places] > COVERED, fits, np.float32(0))
 
 
 def date_in_text(signals: Signals, places: Rows) -> Floats:
@@ -133,11 +122,6 @@ def length(signals: Signals, places: Rows) -> Floats:
     return np.log1p(signals.lane.layout.lengths.each[places])
 
 
-def asks(signals: Signals, places: Rows) -> Floats:
-    """1 for a text that ends with a question mark."""
-    return _flag(signals, places, ASKS)
-
-
 def previous_asks(signals: Signals, places: Rows) -> Floats:
     """1 if the text before ends with a question mark: this may be the answer."""
     there, inside = signals.lane.layout.beside(places, -1)
@@ -147,11 +131,6 @@ def previous_asks(signals: Signals, places: Rows) -> Floats:
 def photo(signals: Signals, places: Rows) -> Floats:
     """1 for a text that shares a photo."""
     return _flag(signals, places, SHARES_PHOTO)
-
-
-def stated(signals: Signals, places: Rows) -> Floats:
-    """1 for items other than messages: a fact, a preference, a task."""
-    return np.float32(1) - _flag(signals, places, SAID)
 
 
 def _flag(signals: Signals, places: Rows, flag: int) -> Floats:
@@ -168,9 +147,8 @@ def _zeros(places: Rows) -> Floats:
 
 
 _FEATURES: Final = (
-    *(words, window, pair, previous, second_previous, following, coverage, coverage_next, coverage_third_next),
-    *(dense, dense_next, speaker, mention, date, date_covered, date_in_text, when_time, length, asks),
-    *(previous_asks, photo, stated),
+    *(words, window, pair, previous, second_previous, coverage, coverage_next, coverage_third_next, dense),
+    *(dense_next, speaker, mention, date_covered, date_in_text, when_time, length, previous_asks, photo),
 )
 FEATURES: Final[Mapping[str, Feature]] = {feature.__name__: feature for feature in _FEATURES}
 """Every feature by its name, in a fixed order; formulas and ``explain`` use these names."""

@@ -15,8 +15,8 @@ from phronesis.errors import InputError
 
 FEATURE_NAMES: Final = tuple(
     """
-    words window pair previous second_previous following coverage coverage_next coverage_third_next dense dense_next
-    speaker mention date date_covered date_in_text when_time length asks previous_asks photo stated
+    words window pair previous second_previous coverage coverage_next coverage_third_next dense dense_next speaker
+    mention date_covered date_in_text when_time length previous_asks photo
     """.split()
 )
 
