@@ -1,11 +1,8 @@
 """BM25 equals the textbook's, whatever was added, removed and merged on the way."""
 
-import dataclasses
 from collections import Counter
-from collections.abc import Sequence
 from math import log
 from struct import pack
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +15,7 @@ from phronesis.errors import InputError
 from phronesis.recall.scoring import lexical_scores
 from phronesis.recall.scoring.lane_arrays import BONUSES, IMPORTANCE, RECENCY, best_of, bonus_shares
 from phronesis.recall.scoring.lexical_scores import frequencies, pair_scores, text_scores, window_scores
-from phronesis.recall.scoring.ranking import rank
-from phronesis.recall.scoring.signals import LaneInput, Properties, Question, Signals, read_signals
-from phronesis.recall.scoring.text_properties import ASKS, NAMES_TIME, SAID, SHARES_PHOTO, TRAIT_BOOSTS
-from phronesis.recall.scoring.weights import A12
+from phronesis.recall.scoring.text_properties import TRAIT_BOOSTS
 from unit.core.lanes import Floats, floats, laid_out
 
 Document = list[int]
@@ -194,52 +188,10 @@ def test_windows_and_pairs_are_scored_like_texts_of_their_own(
         )
 
 
-# Features, formulas and the choice of candidates, on a talk small enough to reckon by hand.
-
-
-TALK = [[1, 2], [3], [1, 1, 4], [5, 6, 7], [2]]
-FLAGS = [SAID | ASKS, SAID | NAMES_TIME, SAID | SHARES_PHOTO, SAID, 0]
-
-
-def lane(documents: Sequence[Sequence[int]] = TALK, **more: Any) -> LaneInput:
-    """Give one session of documents; the last of ``TALK`` is a fact."""
-    index = index_of(*map(list, documents))
-    size = len(documents)
-    properties = Properties(
-        flags=np.array(FLAGS[:size]),
-        days=np.array([100, 100, 200, 300, 300][:size]),
-        importance=np.array([0, 0, 0, 0, 5][:size]),
-        stages=np.zeros(size, np.int64),
-        dated=np.array([1, 1]),
-        begins=np.array([190, 500]),
-        ends=np.array([191, 501]),
-    )
-    return LaneInput(index=index, layout=laid_out(index, [0] * size), properties=properties, **more)
-
-
 @given(st.lists(st.integers(-3, 3), max_size=12), st.integers(1, 14))
 def test_the_best_are_those_a_stable_sort_puts_first(values: list[int], count: int) -> None:
     wanted = sorted(sorted(range(len(values)), key=lambda n: -values[n])[:count])
     assert best_of(floats(*values), count).tolist() == wanted
-
-
-def everywhere(one: Signals) -> list[np.ndarray[Any, np.dtype[np.bool_]]]:
-    return [np.ones(len(one.words), dtype=np.bool_)]
-
-
-def test_bonuses_come_on_top_of_the_formula() -> None:
-    known = dataclasses.replace(
-        lane().properties, importance=np.array([10, 1, 0, 5, 10]), stages=np.array([0, 0, 3, 0, 3])
-    )
-    [one] = read_signals([dataclasses.replace(lane(), properties=known)], Question(hashes([1, 2]), asked_on=300))
-    [ranked] = rank([one], everywhere(one), A12)
-    added = {name: (ranked.shares[name] / np.abs(ranked.base)).tolist() for name in BONUSES}
-    assert added["recency"] == pytest.approx([0, 0, 0, 0, RECENCY])  # only the fact; the others are messages
-    assert added["importance"] == pytest.approx([IMPORTANCE, 0, 0, IMPORTANCE * 4 / 9, IMPORTANCE])
-    assert added["trait_boost"] == pytest.approx([0, 0, TRAIT_BOOSTS["core"], 0, TRAIT_BOOSTS["core"]])
-    features_alone = sum(ranked.shares[name] for name in A12.weights)
-    np.testing.assert_allclose(features_alone, ranked.base, rtol=1e-5)
-    assert (ranked.scores >= ranked.base).all()
 
 
 # What lifts a result: bounds, and that a bonus never lowers a score nor turns equals round.
