@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from phronesis.models.token_counter import TokenCounter
     from phronesis.reasoning import external_search
     from phronesis.reasoning.external_mirror import Mirror
-    from phronesis.recall import hits, plan_queries, planner, retrievers, search
+    from phronesis.recall import hits, planner, retrievers, search
     from phronesis.recall.query import Search
     from phronesis.resources import policy_section as resource_policy
 else:
@@ -56,7 +56,6 @@ else:
     retrievers = lazy_module("phronesis.recall.retrievers")
     search = lazy_module("phronesis.recall.search")
     session_history = lazy_module("phronesis.compose.session_history")
-    plan_queries = lazy_module("phronesis.recall.plan_queries")
     writer = lazy_module("phronesis.engine.writer")
 
 
@@ -116,7 +115,7 @@ def make_planner(platform: Platform) -> "planner.Planner":
     return planner.Planner(
         platform.clock,
         platform.models.asker("plan") if policy.gateways else None,
-        plan_queries.StoredNames(platform.database),
+        platform.database,
         limit=policy.budget.evidence_count,
         share=policy.fusion.memory_share,
     )

@@ -5,6 +5,7 @@ from math import log
 from struct import pack
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,12 +14,21 @@ from phronesis.core import lexical_index
 from phronesis.core.lexical_index import K1, B, ScopeIndex, unpack_terms
 from phronesis.errors import InputError
 from phronesis.recall.scoring import lexical_scores
-from phronesis.recall.scoring.lane_arrays import BONUSES, IMPORTANCE, RECENCY, best_of, bonus_shares
+from phronesis.recall.scoring.lane_arrays import (
+    ALONE,
+    BONUSES,
+    IMPORTANCE,
+    RECENCY,
+    Layout,
+    best_of,
+    bonus_shares,
+    make_layout,
+)
 from phronesis.recall.scoring.lexical_scores import frequencies, pair_scores, text_scores, window_scores
 from phronesis.recall.scoring.text_properties import TRAIT_BOOSTS
-from unit.core.lanes import Floats, floats, laid_out
 
 Document = list[int]
+Floats = npt.NDArray[np.float32]
 
 TERMS = st.integers(min_value=0, max_value=11)
 DOCUMENTS = st.lists(TERMS, max_size=8)
@@ -37,6 +47,22 @@ def index_of(*documents: Document) -> ScopeIndex:
     index = ScopeIndex()
     index.add([(number, packed(document)) for number, document in enumerate(documents)])
     return index
+
+
+def floats(*values: float) -> Floats:
+    return np.asarray(values, dtype=np.float32)
+
+
+def laid_out(index: ScopeIndex, sessions: list[int] | None = None) -> Layout:
+    """Lay out an index; ``sessions`` are those of its rows, by default none; rows follow one another in them."""
+    size = index.row_count
+    return make_layout(
+        sessions=np.asarray([ALONE] * size if sessions is None else sessions, dtype=np.int64),
+        positions=np.arange(size, dtype=np.int64),
+        offsets=np.zeros(size, dtype=np.int64),
+        alive=index.alive,
+        lengths=index.lengths,
+    )
 
 
 def bm25(indexes: list[ScopeIndex], query: list[int]) -> list[Floats]:

@@ -6,12 +6,11 @@ Refit the weights with ``phronesis bench refit``.
 import heapq
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import exp, isfinite
+from math import exp
 from typing import Any, Final
 
 from phronesis.core.results import Evidence
 from phronesis.core.serialization import Record
-from phronesis.errors import InputError
 
 FEATURE_NAMES: Final = tuple(
     """
@@ -251,18 +250,6 @@ class Formula:
     def scale(self) -> Scale:
         """The scale from a sum to a score from 0 to 1."""
         return self.scaled or (DENSE if self.dense else WORDS)
-
-    def __post_init__(self) -> None:
-        """Reject unknown features, weights that are not numbers, and a negative crowding."""
-        if not (isfinite(self.crowding) and self.crowding >= 0):
-            raise InputError(f"crowding must be 0 or a number above it, not {self.crowding!r:.80}", field="crowding")
-        for feature, weight in self.weights.items():
-            if feature not in FEATURE_NAMES:
-                raise InputError(
-                    f"weights: {feature!r:.80} is no feature; there are {', '.join(FEATURE_NAMES)}", field="weights"
-                )
-            if not isfinite(weight):
-                raise InputError(f"weights.{feature} must be a finite number, not {weight!r:.80}", field="weights")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
