@@ -1,7 +1,6 @@
 """Scoring: published weights, scores from 0 to 1, abstention, dates and bonuses at their boundaries."""
 
 import math
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from struct import pack
 from typing import Any
@@ -84,8 +83,6 @@ def test_a_scale_is_logistic_and_never_overflows() -> None:
     assert weights.EXPERIENCE.score(0.54) == pytest.approx(0.1, abs=0.001)
     assert A12.scale.score(5.0) == pytest.approx(0.2141, abs=1e-3)
     assert B12.scale.score(5.0) == pytest.approx(0.2306, abs=1e-3)
-    own = Scale(1.0, 1.0)
-    assert replace(A12, scaled=own).scale is own
 
 
 @pytest.mark.parametrize(

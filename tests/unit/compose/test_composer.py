@@ -318,7 +318,7 @@ def test_an_excerpt_begins_and_ends_with_a_sentence_around_what_was_found(text: 
     assert shown.endswith(end)
     assert 70 <= TOKENS(shown) <= 100
     start = text.index(sentence)
-    found, _ = excerpt(text, snippet=text[start + 5 : start + 15], limit=100, count=TOKENS)
+    found, _ = excerpt(text, snippet=sentence[4:], limit=100, count=TOKENS)
     stretch, _ = excerpt(text, snippet=f"…{text[start + 60 : start + 120]}…", start=start, limit=100, count=TOKENS)
     assert found.startswith(f"…{sentence}")
     assert stretch.startswith(f"…{sentence}")

@@ -229,7 +229,7 @@ class Formula:
 
     ``dense``: it uses vectors; ``crowding`` is the penalty for each better result of the same session or document.
     ``coarse`` weighs the cosine in the coarse score; ``weak`` is the best score below which a result is weak (None:
-    `WEAK_SCORE`). ``scaled`` is the scale from a sum to 0..1 (None: as in A12 or B12).
+    `WEAK_SCORE`).
     """
 
     name: str
@@ -239,7 +239,6 @@ class Formula:
     crowding: float = 0.0
     coarse: float = COARSE_DENSE
     weak: float | None = None
-    scaled: Scale | None = None
 
     @property
     def weak_score(self) -> float:
@@ -249,7 +248,7 @@ class Formula:
     @property
     def scale(self) -> Scale:
         """The scale from a sum to a score from 0 to 1."""
-        return self.scaled or (DENSE if self.dense else WORDS)
+        return DENSE if self.dense else WORDS
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
