@@ -245,7 +245,7 @@ class Assembler:
             now=request.now,
             recent=tuple(block.text for block in loaded.turns.blocks if not block.fenced)[-RECENT:],
             agent_state=request.agent_state,
-            resources=loaded.resources or self.retrieving.remote,
+            resources=loaded.resources or self.retrieving.remote is not None,
             limit=_limit_of(request.budget),
             as_of=as_of,
             valid_at=valid_at,

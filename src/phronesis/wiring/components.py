@@ -96,17 +96,14 @@ def make_retrieving(platform: Platform) -> "retrievers.PlanExecutor":
 
     It reranks the joint candidates itself. InputError: the variable that holds the server's key is not set.
     """
-    remote = platform.policy.of(resource_policy.ResourcePolicy).resources.remote
-    found: list[retrievers.Retriever] = [
-        retrievers.LocalRetriever(platform.search, retrievers.MEMORY),
-        retrievers.LocalRetriever(platform.search, retrievers.RESOURCES),
-    ]
-    if remote is not None:
+    given = platform.policy.of(resource_policy.ResourcePolicy).resources.remote
+    remote = None
+    if given is not None:
         key = read_key(
-            remote.api_key_env, what="the server of remote resources", field="policy.resources.remote.api_key_env"
+            given.api_key_env, what="the server of remote resources", field="policy.resources.remote.api_key_env"
         )
-        found.append(retrievers.RemoteRetriever(remote.url, key, remote.timeout))
-    return retrievers.PlanExecutor(found, platform.policy.fusion.rules(), _judge_of(platform))
+        remote = retrievers.RemoteRetriever(given.url, key, given.timeout)
+    return retrievers.PlanExecutor(platform.search, remote, platform.policy.fusion.rules(), _judge_of(platform))
 
 
 def make_planner(platform: Platform) -> "planner.Planner":
