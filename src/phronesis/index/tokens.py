@@ -275,7 +275,7 @@ WEIGHED_KINDS: Final = frozenset({"message", *MEMORY_KINDS, TRAIT})
 """Kinds whose importance affects ranking: conversation memories and what was learned from them."""
 
 ROLE_FLAGS: Final = {"user": FROM_USER, "assistant": FROM_ASSISTANT, "tool": FROM_TOOL}
-"""The bit of each role, for ranking and exclusion."""
+"""The bit of each role."""
 
 
 def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:

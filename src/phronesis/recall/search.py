@@ -58,7 +58,7 @@ from phronesis.recall.scoring.weights import (
 )
 from phronesis.store.database import Database, Unit
 from phronesis.store.documents import document_texts, read_vectors, stack_embeddings
-from phronesis.store.eligible import NO_EXCLUSION, ReadConditions, eligible_ids
+from phronesis.store.eligible import ReadConditions, eligible_ids
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import RESOURCES, Home, home_named
@@ -362,8 +362,8 @@ def _visible_places(unit: Unit, lane: Lane, index: LaneIndex, laid: LaneLayout, 
         mask &= np.isin(laid.kinds, [index.kinds[kind] for kind in wanted.kinds if kind in index.kinds])
     if wanted.parts is not None:
         mask &= laid.parts == index.part_names.get(wanted.parts, NO_PART)
-    if wanted.exclude != NO_EXCLUSION:
-        mask &= ~index.excluded(laid, wanted.exclude)
+    if wanted.exclude_session is not None:
+        mask &= ~index.places_of_session(laid, wanted.exclude_session)
     if wanted.narrow:
         mask &= _eligible(unit, lane, index, laid, wanted)
     if wanted.past and wanted.as_of is None and TRAIT in index.kinds:
