@@ -113,7 +113,7 @@ def test_a_merge_makes_one_subject_and_its_rollback_two(memory: Memory) -> None:
     (alias,) = merged.items
     event = memory.history(alias.id)[0]
     assert (event.actor, event.reason, event.verb) == ("ann", "one and the same", "merge_entities")
-    assert "Paris" in first(memory, "Where does Bob live?")
+    assert "Paris" in first(memory, "Which is the home city of Bob?")
     moved = state(memory, "Bob", "home_city", "Lyon")
     assert known(memory, "Robert Brown")["home_city"] == "Lyon"
     memory.rollback(moved)

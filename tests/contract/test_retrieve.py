@@ -232,6 +232,9 @@ def test_answers_of_experience_are_on_the_same_scale(sqlite_url: str) -> None:
 def test_a_session_may_be_left_out(sqlite_url: str) -> None:
     with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
         memory.add("Where is the printer?", user_id="ann", session_id="now")
+        memory.add("I live in Ghent, where the printer is.", user_id="ann", session_id="now")
         memory.add("The printer is on floor 3.", user_id="ann", session_id="old")
-        found = memory.search("Where is the printer?", user_id="ann", exclude_session="now")
+        found = memory.search("Where is the printer of Ghent?", user_id="ann", exclude_session="now")
         assert [one.item.session_id for one in found] == ["old"]
+        both = memory.search("Where is the printer?", user_id="ann", exclude_session="never")
+        assert {one.item.session_id for one in both} == {"now", "old"}

@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -142,15 +141,6 @@ def test_an_erasure_leaves_the_echo_of_what_stays(memory: Memory) -> None:
     assert memory.erase(id=fact.id).clean
     assert echoes(memory, done.entry_id) == []
     assert memory.admin.rebuild(verify=True).equal
-
-
-def test_what_a_context_showed_is_written_a_moment_later(memory: Memory) -> None:
-    memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
-    for _ in range(400):
-        if stored(memory):
-            break
-        time.sleep(0.01)
-    assert len(stored(memory)) == 1
 
 
 @pytest.mark.both_databases

@@ -31,7 +31,7 @@ from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.browse import Browser
 from phronesis.recall.hits import origins_at
-from phronesis.recall.plan_queries import STATE_FIELDS, candidates, names_held
+from phronesis.recall.plan_queries import STATE_FIELDS, names_held
 from phronesis.recall.planner import Planner, PlanRequest
 from phronesis.recall.query import Encodings, Query, Search, SearchOptions
 from phronesis.recall.retrievers import MEMORY, PlanExecutor
@@ -220,7 +220,7 @@ class Assembler:
                 zone=request.zone,
             )
         resources = has_documents(unit, [lane.lane_id for lane in lanes])
-        names = names_held(unit, lanes, candidates(request.asked)) if request.plan is None else ()
+        names = names_held(unit, lanes, request.asked) if request.plan is None else ()
         secret, own = find_secret(unit), request.scope.write_lane
         return _LoadedContent(
             core,
@@ -245,7 +245,7 @@ class Assembler:
             now=request.now,
             recent=tuple(block.text for block in loaded.turns.blocks if not block.fenced)[-RECENT:],
             agent_state=request.agent_state,
-            resources=loaded.resources or self.retrieving.remote,
+            resources=loaded.resources or self.retrieving.remote is not None,
             limit=_limit_of(request.budget),
             as_of=as_of,
             valid_at=valid_at,

@@ -2,8 +2,7 @@
 
 import dataclasses
 import hashlib
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
@@ -17,6 +16,7 @@ from phronesis.core.results import Evidence
 from phronesis.core.text import label, storable
 from phronesis.errors import BudgetTooSmall
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, TokenCounter
+from phronesis.recall.intent import language_of
 
 # The two renderings of a context: one text, and a list of chat messages.
 
@@ -55,18 +55,6 @@ _PREAMBLES: Final = {
     ),
 }
 DUE_TITLE: Final = "# Due"
-
-_LANGUAGE_SAMPLE: Final = 2_000
-"""Characters of core memory used to detect its language."""
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]")
-_LETTER: Final = re.compile(r"[^\W\d_]")
-
-
-def language_of(texts: Iterable[str]) -> str:
-    """Return ``zh`` if at least half of the letters of ``texts`` are Chinese characters, else ``en``."""
-    sample = "\n".join(texts)[:_LANGUAGE_SAMPLE]
-    han = len(_HAN.findall(sample))
-    return "zh" if han and 2 * han >= len(_LETTER.findall(sample)) else "en"
 
 
 def preamble(language: str, boundary: Boundary) -> str:
@@ -246,7 +234,8 @@ def shown_core(candidates: Candidates, *, budget: Budget, counter: TokenCounter)
 def _start_layout(candidates: Candidates, budget: Budget, counter: str, count: Count) -> tuple[Layout, SlotLedger]:
     """Return the layout without its boundary, and the ledger of the tokens that the slots share."""
     lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
-    layout = Layout(SAMPLE, language_of(lasting), storable(candidates.user_message))
+    language = "zh" if language_of("\n".join(lasting)) == "zh" else "en"
+    layout = Layout(SAMPLE, language, storable(candidates.user_message))
     total, minimum = budget.total, _tokens(layout, (), count)
     if minimum > total:
         raise BudgetTooSmall(

@@ -224,7 +224,6 @@ _SENTENCE_SHARE: Final = 0.6
 _WORD_SHARE: Final = 0.8
 _CAUTION: Final = 0.97
 """Tokens are not spread evenly over a text: the first cut aims slightly below the limit, which saves a count."""
-_ATTEMPTS: Final = 6
 _ZWJ: Final = "\u200d"
 
 
@@ -281,19 +280,12 @@ def whole(text: str, *, limit: int, count: Count) -> str | None:
 
 
 def _shorten(text: str, more: bool, limit: int, count: Count) -> str:
-    """Return the longest prefix found in a few tries, with an ellipsis if anything follows."""
+    """Return a prefix of nearly as many tokens as fit, with an ellipsis if anything follows."""
     shown = text + ELLIPSIS if more else text
     tokens = count(shown)
     end = len(text)
-    for _ in range(_ATTEMPTS):
-        if tokens <= limit:
-            return shown if end > 0 else ""
-        end = _good_end(text, max(1, int(end * _CAUTION * limit / tokens)))
-        shown = text[:end].rstrip() + ELLIPSIS
-        tokens = count(shown)
-    # If the density is too uneven for proportional cuts, halve the rest, which terminates.
     while tokens > limit and end > 0:
-        end //= 2
+        end = _good_end(text, int(end * _CAUTION * limit / tokens))
         shown = text[:end].rstrip() + ELLIPSIS
         tokens = count(shown)
     return shown if tokens <= limit and end > 0 else ""

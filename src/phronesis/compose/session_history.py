@@ -29,7 +29,7 @@ from phronesis.recall.browse import turns_of
 from phronesis.store.conversations import find_summary, repeats_of_entries
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
-from phronesis.store.items import ItemState, SessionItems, live_of_session, read_items, read_states
+from phronesis.store.items import ItemState, read_items, read_states
 from phronesis.store.lanes import Lane
 from phronesis.store.log import read_entries
 
@@ -180,8 +180,12 @@ def working_summary(
     # Only the latest summary is stored: for an earlier time the rules apply.
     later = row is not None and wanted.as_of is not None and to_micros(row.recorded_at) > wanted.as_of
     row = None if later or wanted.valid_at is not None else row
-    meant = SessionItems(NOTED_KINDS, policy.noted), SessionItems(("message",), policy.said, "user")
-    noted, said = _of_session(unit, lane, session_id, wanted, meant)
+
+    def newest(kinds: Sequence[str], limit: int, **more: str) -> list[Item]:
+        own = replace(wanted, kinds=kinds, attributes={"session_id": session_id, **more})
+        return items_of(unit, [lane], own, limit=limit)
+
+    noted, said = newest(NOTED_KINDS, policy.noted), newest(("message",), policy.said, role="user")
     batches = _batches(noted, said)
     noted = [item for item in _drop_partial_batch(noted, batches, most=policy.noted) if item.id not in apart]
     said = _drop_partial_batch(said, batches, most=policy.said)
@@ -197,19 +201,6 @@ def working_summary(
     made_by = row.entry_id if row is not None and lines else "rules"
     lines += _rule_lines(noted, said, days=days, batches=batches, policy=policy, zone=zone)
     return WorkingSummary(lines, made_by, [item.id for item in noted])
-
-
-def _of_session(
-    unit: Unit, lane: Lane, session_id: str, wanted: ReadConditions, meant: Sequence[SessionItems]
-) -> Sequence[Sequence[Item]]:
-    """Return the session's items for each of the requested kinds, the newest first."""
-    if not wanted.past:
-        return live_of_session(unit, lane, session_id, meant)
-    out = []
-    for one in meant:
-        own = {"session_id": session_id} | ({} if one.role is None else {"role": one.role})
-        out.append(items_of(unit, [lane], replace(wanted, kinds=one.kinds, attributes=own), limit=one.limit))
-    return out
 
 
 def _lines(unit: Unit, lane: Lane, row: SummaryRow) -> list[Block]:

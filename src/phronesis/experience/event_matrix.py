@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import load_once
+from phronesis.core.lexical_index import unpack_terms
 from phronesis.errors import ModelError
 from phronesis.experience.event_embeddings import (
     LEARNED,
@@ -26,7 +27,7 @@ from phronesis.experience.laws.records import L1
 from phronesis.experience.laws.similarity import DisjointSets, Floats, Rows, Term, WeightedSum
 from phronesis.experience.maintenance_schedule import spoken_of
 from phronesis.index.projections import ALIKE
-from phronesis.index.tokens import pack_terms, term_hash, tokenize, unpack_terms
+from phronesis.index.tokens import pack_terms, term_hash, tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.store.deltas import patches_since
 from phronesis.store.experience import ComparedDocument, changed_parts, labelled_ids

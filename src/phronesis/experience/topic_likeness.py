@@ -15,6 +15,7 @@ import numpy as np
 from phronesis.core.entries import Entry
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import load_once
+from phronesis.core.lexical_index import unpack_terms
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.vectors import similar_pairs
 from phronesis.engine.handler import PrepareContext
@@ -27,7 +28,7 @@ from phronesis.experience.laws.records import ABSTRACT, AGGREGATE, CROSSED, L1, 
 from phronesis.experience.laws.similarity import Cosine, Floats, Rows
 from phronesis.experience.laws.topics import KNOWN, UNCLEAR, PatternInput, denies, group_topics
 from phronesis.index.projections import ALIKE
-from phronesis.index.tokens import term_hash, tokenize, unpack_terms
+from phronesis.index.tokens import term_hash, tokenize
 from phronesis.models.embedders import Embedders
 from phronesis.store.experience import changed_parts, labelled_ids
 from phronesis.store.lane_view import LaneView

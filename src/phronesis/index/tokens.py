@@ -26,13 +26,12 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from Stemmer import Stemmer
 
 from phronesis.core.calendar import read_times
 from phronesis.core.items import Item
-from phronesis.core.lazy_loading import lazy_module
 from phronesis.recall.scoring.text_properties import (
     ASKS,
     FROM_ASSISTANT,
@@ -50,14 +49,6 @@ from phronesis.recall.scoring.text_properties import (
     stage_number,
 )
 from phronesis.traits.laws.strength import MEMORY_KINDS, TRAIT
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from phronesis.core import lexical_index
-else:
-    lexical_index = lazy_module("phronesis.core.lexical_index")
 
 _ENGLISH: Final = """
 a an and are as at be but by for if in into is it its no not of on or such that the their then there these they this
@@ -258,11 +249,6 @@ def pack_terms(tokens: Sequence[str]) -> bytes:
     return b"".join([record(term, counts[term]) for term in sorted(counts)])
 
 
-def unpack_terms(blob: bytes) -> "npt.NDArray[np.void]":
-    """Return the records of :func:`pack_terms` (``term`` u8, ``tf`` u2), read-only; InputError for a torn blob."""
-    return lexical_index.unpack_terms(blob)
-
-
 _NOTE: Final = re.compile(r"(?<!\s)\s*+\[[^\[\]\n]{1,600}\]\s*\Z")
 """A note in brackets at the end of a message, as chats show attachments."""
 
@@ -275,7 +261,7 @@ WEIGHED_KINDS: Final = frozenset({"message", *MEMORY_KINDS, TRAIT})
 """Kinds whose importance affects ranking: conversation memories and what was learned from them."""
 
 ROLE_FLAGS: Final = {"user": FROM_USER, "assistant": FROM_ASSISTANT, "tool": FROM_TOOL}
-"""The bit of each role, for ranking and exclusion."""
+"""The bit of each role."""
 
 
 def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:

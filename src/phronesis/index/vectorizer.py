@@ -59,7 +59,7 @@ def encode_documents(embedder: Embedder, todo: Sequence[PendingDocument]) -> Flo
                 vectors = encode(list(texts))
             except ModelError as error:
                 _check_taken(embedder, error)
-                vectors = _encode_halves(embedder, encode, list(texts))
+                vectors = np.concatenate([_encode_alone(embedder, encode, text) for text in texts])
             out[rows] = vectors[[texts[todo[row].text] for row in rows]]
     return out
 
@@ -74,29 +74,13 @@ def _check_taken(embedder: Embedder, error: ModelError) -> None:
         raise error from None
 
 
-def _encode_halves(embedder: Embedder, encode: _Encode, texts: Sequence[str]) -> Floats:
-    """Encode texts of which at least one was rejected, by bisection."""
-    if len(texts) == 1:
-        return _encode_beginning(embedder, encode, texts[0])
-    out = []
-    for half in (texts[: len(texts) // 2], texts[len(texts) // 2 :]):
+def _encode_alone(embedder: Embedder, encode: _Encode, text: str) -> Floats:
+    """Encode a text of a batch that was rejected, or its longest accepted beginning; zeros where none is accepted."""
+    for length in (len(text), *(length for length in SHORTER if length < len(text))):
         try:
-            out.append(encode(half))
+            return encode([text[:length]])
         except ModelError as error:
-            if not may_be_the_text(error):
-                raise
-            out.append(_encode_halves(embedder, encode, half))
-    return np.concatenate(out)
-
-
-def _encode_beginning(embedder: Embedder, encode: _Encode, text: str) -> Floats:
-    """Encode the longest accepted beginning of a rejected text; zeros where none is accepted."""
-    for length in SHORTER:
-        if length < len(text):
-            try:
-                return encode([text[:length]])
-            except ModelError as error:
-                _check_taken(embedder, error)
+            _check_taken(embedder, error)
     logger.warning(
         "encoder %s takes nothing of a text of %d characters; it is found by its words alone", embedder.name, len(text)
     )

@@ -16,7 +16,6 @@ from phronesis.core.timestamps import Moment, to_micros
 from phronesis.errors import InputError
 from phronesis.log import inputs
 from phronesis.memory.runtime import Runtime, Verbs
-from phronesis.store.eligible import Exclusion
 from phronesis.telemetry import traced
 from phronesis.traits.laws.strength import TRAIT
 
@@ -100,8 +99,8 @@ class ReadVerbs(Verbs):
         shares = inputs.flag(explain, field="explain")
         asked = searching.Query(text, scope, wanted, count, shares, zone=self._runtime.zone(time_zone))
         if exclude_session is not None:
-            left_out = Exclusion(sessions=frozenset([check_id(exclude_session, field="exclude_session")]))
-            asked = replace(asked, wanted=replace(wanted, exclude=left_out))
+            left_out = check_id(exclude_session, field="exclude_session")
+            asked = replace(asked, wanted=replace(wanted, exclude_session=left_out))
         least = None if min_score is None else inputs.share(min_score, field="min_score")
         if wanted.kinds == [records.REASONING]:
             return hits.drop_below(runs.search_claims(self._runtime, asked), least)

@@ -18,7 +18,7 @@ from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import NotFound
 from phronesis.recall.as_of import items_of, visible_lanes
 from phronesis.recall.evidence import sources_of
-from phronesis.recall.word_lists import UnitText, is_chinese, load_words
+from phronesis.recall.word_lists import UnitText, is_chinese, load_relatives
 from phronesis.store.database import Database, Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
@@ -218,7 +218,7 @@ def near_user(
     items = [item for item in items if not is_about(item, names)]
     if not items:
         return set()
-    keys = sorted(set(load_words().relatives.values()))
+    keys = sorted(set(load_relatives().keys.values()))
     told = dataclasses.replace(wanted, filters={"key": {"in": keys}}, kinds=("profile", "preference"), attributes={})
     held = [one for one in items_of(unit, lanes, told, limit=_MAX_NEAR, weightiest=True) if is_about(one, names)]
     near = {normal_name(one.value) for one in held if isinstance(one.value, str)}
@@ -232,14 +232,14 @@ def near_user(
 
 def _names_relation(subject: str, item: Item) -> bool:
     """Return whether a subject, or the text of its item before it, names a relation of the user."""
-    words = load_words()
-    if any(start == 0 for start, _ in UnitText(subject).places(words.relations)):
+    relatives = load_relatives()
+    if any(start == 0 for start, _ in UnitText(subject).places(relatives.words)):
         return True
     before = UnitText(item.content.casefold().partition(subject.casefold())[0])
-    relations = before.places(words.relations)
+    relations = before.places(relatives.words)
     if is_chinese(before.text):  # 我大儿子小明: it stands right before the name
         relations = [place for place in relations if place[1] == len(before.units)]
-    return bool(relations) and any(start == 0 for start, _ in before.places(words.lists["own"]))
+    return bool(relations) and any(start == 0 for start, _ in before.places(relatives.own))
 
 
 MAX_OPEN: Final = 1_000

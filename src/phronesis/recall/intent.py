@@ -71,7 +71,7 @@ _LATIN: Final = re.compile(rf"[^\W\d_{UNSPACED}]+")
 @load_once
 def load_words() -> Mapping[str, Words]:
     """Return the lists that are installed with the package, read at the first message."""
-    return {name: parse_words(words) for name, words in load_lists(__package__, "words.toml")["words"].items()}
+    return {name: parse_words(words) for name, words in load_lists("words.toml")["words"].items()}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ no translations: they did not improve results (docs/decisions/06-retrieval-plan.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
@@ -31,33 +31,16 @@ MAX_NAMED: Final = 16
 _QUOTED: Final = re.compile(r"[\"“「『]([^\"“”「」『』\n]{2,40})[\"”」』]")
 
 
-KnownNames = Callable[[str, Scope, Collection[str]], Collection[str]]
-"""A function of a tenant, a scope and names (normal forms): the names that are known there."""
+def known_names(database: Database, tenant: str, scope: Scope, text: str) -> set[str]:
+    """Return the names in a message that belong to an entity of a lane that the scope sees."""
+    with database.transaction(tenant, "read") as unit:
+        return names_held(unit, visible_lanes(unit, scope), text)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredNames:
-    """Looks up names that are known in a scope's lanes. It never writes."""
-
-    database: Database
-
-    def __call__(self, tenant: str, scope: Scope, names: Collection[str]) -> set[str]:
-        """Return those of ``names`` that belong to an entity of a lane that the scope sees."""
-        if not names:
-            return set()
-        with self.database.transaction(tenant, "read") as unit:
-            return names_held(unit, visible_lanes(unit, scope), names)
-
-
-def names_held(unit: Unit, lanes: Iterable[Lane], names: Iterable[str]) -> set[str]:
-    """Return those of some names, in normal form, that belong to an entity of any of these lanes."""
-    wanted = sorted(names)
-    return {one.normal for lane in lanes for one in find_entities(unit, lane.lane_id, wanted)}
-
-
-def candidates(text: str) -> set[str]:
-    """Return the candidate names in a message, in normal form."""
-    return names_in(excerpt(text, MAX_READ))
+def names_held(unit: Unit, lanes: Iterable[Lane], text: str) -> set[str]:
+    """Return the names in a message, in normal form, that belong to an entity of any of these lanes."""
+    names = sorted(names_in(excerpt(text, MAX_READ)))
+    return {one.normal for lane in lanes if names for one in find_entities(unit, lane.lane_id, names)}
 
 
 def entities_in(text: str, known: Collection[str] = ()) -> tuple[str, ...]:

@@ -20,15 +20,8 @@ from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import INTENTS, MAX_QUERIES, STORES, Intent, RetrievalPlan, SubQuery, TimeWindow
 from phronesis.models.structured_client import StructuredClient, Task, drop_invalid, prompt
 from phronesis.recall.intent import decide, excerpt, language_of, read_message
-from phronesis.recall.plan_queries import (
-    KnownNames,
-    candidates,
-    distinct,
-    entities_in,
-    sub_plan,
-    window_of,
-    word_queries,
-)
+from phronesis.recall.plan_queries import distinct, entities_in, known_names, sub_plan, window_of, word_queries
+from phronesis.store.database import Database
 
 ROLE: Final = "plan"
 PROMPT_VERSION: Final = "plan/2"
@@ -236,11 +229,14 @@ def _entities(given: Sequence[str], rules: RetrievalPlan, message: str, dropped:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Makes plans. ``asker`` is the model of the role ``plan``; None: rules only. Thread-safe; it never writes."""
+    """Makes plans. ``asker`` is the model of the role ``plan``; None: rules only. Thread-safe; it never writes.
+
+    ``database`` holds the names that are known; None: it knows none.
+    """
 
     clock: Callable[[], datetime]
     asker: StructuredClient | None = None
-    known: KnownNames | None = None
+    database: Database | None = None
     limit: int = LIMIT
     share: float = SHARE
 
@@ -260,7 +256,7 @@ class Planner:
         decided = decide(message)
         names = asked.names
         if names is None:
-            names = () if self.known is None else self.known(tenant, asked.scope, candidates(asked.message))
+            names = () if self.database is None else known_names(self.database, tenant, asked.scope, asked.message)
         entities = entities_in(asked.message, names)
         window = window_of(decided, now)
         queries, of_memory, of_resources = word_queries(

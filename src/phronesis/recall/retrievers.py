@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from phronesis.core.entries import SECTION
@@ -17,7 +17,7 @@ from phronesis.core.evidence_pack import EvidencePack
 from phronesis.core.ids import REMOTE_PREFIX, Scope, derived_id
 from phronesis.core.items import KINDS, Item, Trust
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult, Source
-from phronesis.core.retrieval_plan import MAX_QUERIES, RetrievalPlan, Store, SubPlan, SubQuery
+from phronesis.core.retrieval_plan import MAX_QUERIES, RetrievalPlan, SubPlan, SubQuery
 from phronesis.core.text import storable
 from phronesis.core.timestamps import optional_micros
 from phronesis.errors import AnswerRejected, Closed, InputError, MissingExtra, ModelError, ModelRefused
@@ -30,10 +30,8 @@ from phronesis.recall.fusion import Candidate, Part, candidates_of, fill_places,
 from phronesis.recall.hits import FUSION, shown_text
 from phronesis.recall.query import Encodings, Query, Search, SearchOptions
 from phronesis.recall.scoring.weights import COVERED, OUTLYING, FusionRules, on_scale
-from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions, check_kinds
+from phronesis.store.eligible import ReadConditions, check_kinds
 from phronesis.store.filters import scoped_filters
-
-# The retriever port: input is a plan, output is the evidence found and the fields ignored.
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,74 +48,31 @@ class RetrieverResult(Part):
     explain: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Retriever(Protocol):
-    """Finds evidence in one store. Thread-safe; it does not raise when a model or a server is unavailable."""
-
-    @property
-    def name(self) -> str:
-        """Its name in ``explain`` and ``ignored_fields``."""
-        ...
-
-    @property
-    def store(self) -> Store:
-        """The store whose part of a plan it executes."""
-        ...
-
-    def retrieve(
-        self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
-    ) -> RetrieverResult:
-        """Return the results for its part of a plan; empty if the plan has none for it.
-
-        ``encodings`` holds the query vectors of this call; items that match ``exclude`` are left out. InputError: a
-        filter or a kind is wrong.
-        """
-        ...
-
-    def close(self) -> None:
-        """Close its connections, if it has any."""
-        ...
-
-
-# The two local retrievers: conversation memory and resources.
+# Retrieval from this store: conversation memory, and the sections of documents.
 
 MEMORY: Final = "memory"
 RESOURCES: Final = "resources"
 
 
-@dataclass(frozen=True, slots=True)
-class LocalRetriever:
-    """Searches memory by words, names, vectors and time, or the sections of documents.
+def retrieve_local(
+    searcher: Search, tenant: str, plan: RetrievalPlan, sub: SubPlan, encodings: Encodings
+) -> RetrieverResult:
+    """Return the results of one store for its part of a plan.
 
-    Sections have no time of utterance: of them the time window is ignored. The database does not belong to it.
+    Sections have no time of utterance: of them the time window is ignored. ``encodings`` holds the query vectors of
+    this call. InputError: a filter or a kind is wrong.
     """
-
-    searcher: Search
-    store: Store
-
-    @property
-    def name(self) -> str:
-        """The name of its store."""
-        return self.store
-
-    def retrieve(
-        self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
-    ) -> RetrieverResult:
-        """Return the store's results for a plan."""
-        sub = _part_of(plan, self)
-        if sub is None or not sub.queries:
-            return RetrieverResult(self.name, self.store)
-        query = _query(plan, sub, encodings, exclude)
-        ignored: list[str] = []
-        if self.store == MEMORY:
-            query = replace(query, manner=replace(query.manner, window=plan.time))
-        else:
-            others = query.wanted.kinds is not None and list(query.wanted.kinds) != [SECTION]
-            ignored = [name for name, given in (("time", plan.time is not None), ("kinds", others)) if given]
-            query = replace(query, wanted=replace(query.wanted, kinds=[SECTION]))
-        return _make_result(self.name, sub, query, self.searcher.search(tenant, query), ignored)
-
-    def close(self) -> None:
-        """Do nothing: it has no connections."""
+    if not sub.queries:
+        return RetrieverResult(sub.store, sub.store)
+    query = _query(plan, sub, encodings)
+    ignored: list[str] = []
+    if sub.store == MEMORY:
+        query = replace(query, manner=replace(query.manner, window=plan.time))
+    else:
+        others = query.wanted.kinds is not None and list(query.wanted.kinds) != [SECTION]
+        ignored = [name for name, given in (("time", plan.time is not None), ("kinds", others)) if given]
+        query = replace(query, wanted=replace(query.wanted, kinds=[SECTION]))
+    return _make_result(sub, query, searcher.search(tenant, query), ignored)
 
 
 def main_query(sub: SubPlan) -> SubQuery:
@@ -125,7 +80,7 @@ def main_query(sub: SubPlan) -> SubQuery:
     return max(sub.queries, key=lambda one: one.weight)
 
 
-def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exclusion) -> Query:
+def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings) -> Query:
     """Return the search of a sub-plan: one query in full, the others matched by words only.
 
     Searching all eight in full would take eight times as long and encode eight queries.
@@ -140,14 +95,13 @@ def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exc
         filters=None if filters is None else scoped_filters(filters, plan.scope.named),
         as_of=optional_micros(plan.as_of),
         valid_at=optional_micros(plan.valid_at),
-        exclude=exclude,
     )
     names = tuple(map(storable, plan.entities))  # a plan may come from a caller or a model
     manner = SearchOptions(wordings=others, modes=tuple(sub.modes), names=names, signals=True, encodings=encodings)
     return Query(storable(main.text), plan.scope, wanted, sub.limit, explain=True, store=sub.store, manner=manner)
 
 
-def _make_result(name: str, sub: SubPlan, query: Query, found: SearchResult, ignored: Sequence[str]) -> RetrieverResult:
+def _make_result(sub: SubPlan, query: Query, found: SearchResult, ignored: Sequence[str]) -> RetrieverResult:
     passed = list(ignored)
     if "semantic" in sub.modes and "dense" not in found.channels:
         passed.append("modes.semantic")
@@ -157,7 +111,7 @@ def _make_result(name: str, sub: SubPlan, query: Query, found: SearchResult, ign
         passed.append("queries")
     explain: dict[str, Any] = dict(found.explain or {})
     return RetrieverResult(
-        name,
+        sub.store,
         sub.store,
         found.evidence,
         found.abstained,
@@ -269,7 +223,6 @@ class RemoteRetriever:
     api_key: str | None = field(default=None, repr=False)
     timeout: float = 5.0
     seconds: Callable[[], float] = time.monotonic
-    store: Store = RESOURCES
     _away_until: float = float("-inf")
     _http: ModelHttp | None = None
     _closed: bool = False
@@ -280,17 +233,10 @@ class RemoteRetriever:
         """``remote:`` and the server's host and port."""
         return f"remote:{urlsplit(self.url).netloc}"
 
-    def retrieve(
-        self,
-        tenant: str,  # noqa: ARG002 - the port's
-        plan: RetrievalPlan,
-        encodings: Encodings,  # noqa: ARG002
-        exclude: Exclusion = NO_EXCLUSION,  # noqa: ARG002 - its resources are of no session
-    ) -> RetrieverResult:
-        """Return the server's results for a plan."""
-        sub = plan.resources
-        if sub is None or not sub.queries:
-            return RetrieverResult(self.name, self.store)
+    def retrieve(self, plan: RetrievalPlan, sub: SubPlan) -> RetrieverResult:
+        """Return the server's results for a plan's part for resources; empty where it is away."""
+        if not sub.queries:
+            return RetrieverResult(self.name, RESOURCES)
         if self.seconds() < self._away_until:
             return self._empty_result(UNAVAILABLE)
         try:
@@ -309,7 +255,7 @@ class RemoteRetriever:
         ignored = sorted({name for fields in pack.ignored_fields.values() for name in fields})
         degraded = tuple(replace(one, instead_of=f"{self.name}/{one.instead_of}") for one in pack.degraded)
         return RetrieverResult(
-            self.name, self.store, found, pack.abstained or not found, tuple(ignored), degraded, {"url": self.url}
+            self.name, RESOURCES, found, pack.abstained or not found, tuple(ignored), degraded, {"url": self.url}
         )
 
     def close(self) -> None:
@@ -330,7 +276,7 @@ class RemoteRetriever:
 
     def _empty_result(self, reason: str) -> RetrieverResult:
         away = Degraded(ROLE, reason, WITHOUT, self.name)
-        return RetrieverResult(self.name, self.store, degraded=(away,), explain={"url": self.url})
+        return RetrieverResult(self.name, RESOURCES, degraded=(away,), explain={"url": self.url})
 
 
 # Executing a plan over its retrievers.
@@ -338,30 +284,27 @@ class RemoteRetriever:
 
 @dataclass(frozen=True, slots=True)
 class PlanExecutor:
-    """Executes plans over its retrievers; ``judge`` reranks their joint candidates once. It never writes."""
+    """Executes plans over this store and, for resources, a ``remote`` server. It never writes.
 
-    retrievers: Sequence[Retriever]
+    ``judge`` reranks their joint candidates once.
+    """
+
+    searcher: Search
+    remote: RemoteRetriever | None = None
     rules: FusionRules = field(default_factory=FusionRules)
     judge: Judge | None = None
 
-    @property
-    def remote(self) -> bool:
-        """Return whether another server is asked for resources."""
-        return any(isinstance(one, RemoteRetriever) for one in self.retrievers)
-
-    def retrieve(
-        self, tenant: str, plan: RetrievalPlan, encodings: Encodings | None = None, *, exclude: Exclusion = NO_EXCLUSION
-    ) -> EvidencePack:
+    def retrieve(self, tenant: str, plan: RetrievalPlan, encodings: Encodings | None = None) -> EvidencePack:
         """Return the evidence for a plan, best first, with sources and the fate of every candidate.
 
-        Items that match ``exclude`` are no candidates; another server's resources are not affected.
-
-        It abstains if all queried retrievers do. An unavailable model or server is named in ``degraded``. InputError: a
+        It abstains if all that were asked do. An unavailable model or server is named in ``degraded``. InputError: a
         kind or a filter of the plan is wrong.
         """
-        encodings = encodings or Encodings()
-        asked = [one for one in self.retrievers if _part_of(plan, one) is not None]
-        parts = [one.retrieve(tenant, plan, encodings, exclude) for one in asked]
+        encodings = Encodings() if encodings is None else encodings
+        subs = [sub for sub in (plan.memory, plan.resources) if sub is not None]
+        parts = [retrieve_local(self.searcher, tenant, plan, sub, encodings) for sub in subs]
+        if self.remote is not None and plan.resources is not None:
+            parts.append(self.remote.retrieve(plan, plan.resources))
         rules = replace(self.rules, memory_share=plan.share)
         candidates, away = self._rerank(tenant, plan, rules, candidates_of(parts))
         fused = fuse(candidates, rules, limit=plan.limit)
@@ -378,9 +321,9 @@ class PlanExecutor:
         )
 
     def close(self) -> None:
-        """Close the retrievers' connections."""
-        for one in self.retrievers:
-            one.close()
+        """Close the connections to the server."""
+        if self.remote is not None:
+            self.remote.close()
 
     def _rerank(
         self, tenant: str, plan: RetrievalPlan, rules: FusionRules, candidates: Sequence[Candidate]
@@ -394,7 +337,3 @@ class PlanExecutor:
         except ModelError as error:
             return candidates, (Degraded(RERANK, error.code, FUSION, self.judge.name),)
         return reranked([*read, *rest], scores), ()
-
-
-def _part_of(plan: RetrievalPlan, retriever: Retriever) -> SubPlan | None:
-    return plan.memory if retriever.store == "memory" else plan.resources

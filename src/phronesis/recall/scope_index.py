@@ -14,14 +14,12 @@ from phronesis.core.lexical_index import ScopeIndex
 from phronesis.core.relations import normal_name
 from phronesis.core.vectors import VectorScope
 from phronesis.index.projections import WHOLE, Part, chunk_start, is_compared, part_name, terms_of
-from phronesis.index.tokens import ROLE_FLAGS
 from phronesis.recall.scoring.lane_arrays import ALONE, Layout, Mask, Rows, make_layout, read_marks
 from phronesis.recall.scoring.signals import Properties
 from phronesis.recall.scoring.text_properties import NO_DAY, SAID, WHOLE_TERMS
 from phronesis.store.compiled_statements import batches
 from phronesis.store.database import Unit
 from phronesis.store.documents import IndexedDocument, changed_documents, document_texts, read_vectors, stack_embeddings
-from phronesis.store.eligible import Exclusion
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import HOMES, MEMORY, Home
@@ -37,6 +35,9 @@ ROW_OVERHEAD: Final = 1_000
 
 NOBODY: Final = -1
 """The code in ``LaneLayout.speakers`` of a row without speaker and subject."""
+
+NO_SESSION: Final = -2
+"""A number that no session of a lane has."""
 
 NO_PART: Final = -1
 """The code in ``LaneLayout.parts`` of a name that no part of the lane has."""
@@ -231,19 +232,10 @@ class LaneIndex:
         """Return a mask of the places of some items; unknown items are ignored."""
         return self._mask_of_ids(item_ids)[laid.items]
 
-    def excluded(self, laid: LaneLayout, exclude: Exclusion) -> Mask:
-        """Return a mask of the places that an exclusion removes."""
-        out = np.zeros(len(laid.layout), dtype=np.bool_)
-        sessions = [self._sessions[one] for one in exclude.sessions if one in self._sessions]
-        if sessions:
-            out |= np.isin(self._column("origins")[laid.layout.rows], sessions)
-        roles = sum(ROLE_FLAGS[one] for one in exclude.roles)
-        if roles:
-            flags = laid.properties.flags
-            out |= (flags & SAID > 0) & (flags & roles > 0)
-        if exclude.items:
-            out |= self.places_of(laid, exclude.items)
-        return out
+    def places_of_session(self, laid: LaneLayout, session_id: str) -> Mask:
+        """Return a mask of the places of a session: its messages, and items extracted from them."""
+        there: Mask = self._column("origins")[laid.layout.rows] == self._sessions.get(session_id, NO_SESSION)
+        return there
 
     def remembered(self, laid: LaneLayout, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
         """Return a mask of the places of the items returned by ``ask``, cached per question until the lane changes.

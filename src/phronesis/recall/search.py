@@ -33,7 +33,6 @@ from phronesis.recall.query import (
     Asking,
     Query,
     Vector,
-    held_under,
     mentioned_items,
     named_in,
     read_question,
@@ -57,13 +56,12 @@ from phronesis.recall.scoring.weights import (
     abstains,
     on_scale,
 )
-from phronesis.recall.word_lists import key_asked
 from phronesis.store.database import Database, Unit
 from phronesis.store.documents import document_texts, read_vectors, stack_embeddings
-from phronesis.store.eligible import NO_EXCLUSION, ReadConditions, eligible_ids
+from phronesis.store.eligible import ReadConditions, eligible_ids
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import MEMORY, RESOURCES, Home, home_named
+from phronesis.store.schema import RESOURCES, Home, home_named
 from phronesis.traits.laws.strength import TRAIT
 
 RESCORED: Final = 50
@@ -76,7 +74,7 @@ OVERFETCH: Final = 3
 """Candidates read for each result if their history decides whether they are shown."""
 
 SURE: Final = 0.9
-"""The score, among few documents, of a result with all known words of a question, or under its key.
+"""The score, among few documents, of a result with all known words of a question.
 
 This project's choice: below 1, since words unknown to the scope may ask for something else.
 """
@@ -185,7 +183,6 @@ class Searcher:
     def _signals(self, unit: Unit, lanes: Sequence[_Lane], query: Query, vector: Asking) -> list[Signals]:
         now = self.clock() if query.wanted.as_of is None else from_micros(query.wanted.as_of)
         manner, voice = query.manner, voice_of(query.text)
-        asked = key_asked(query.text) if manner.by_name and lanes[0].index.home is MEMORY else None
         names = manner.names_of(query.text)
         speaking = {name for lane in lanes for name in spoken_names(query.text, lane.index.speakers) if manner.by_name}
         days = [day for lane in lanes for day in lane.laid.days]
@@ -200,7 +197,6 @@ class Searcher:
                     speaking |= one.names & names
             speaker, by_name = speaker_of(lane.index, lane.laid, named, speaking, voice)
             mentioned = mentioned_items(unit, lane.lane.lane_id, others)
-            held = held_under(unit, lane.lane, asked, query.wanted) if asked is not None else set()
             inputs.append(
                 LaneInput(
                     index=lane.index.lexical,
@@ -211,7 +207,6 @@ class Searcher:
                     speaker=speaker,
                     by_name=by_name,
                     mention=_mark_items(lane, mentioned),
-                    key=_mark_items(lane, held),
                 )
             )
         question = read_question(
@@ -327,7 +322,7 @@ def _explain(
 def _channels(signals: Sequence[Signals]) -> tuple[str, ...]:
     used = {"lexical"}
     for one in signals:
-        named = {"dense": one.dense, "speaker": one.lane.speaker, "mention": one.lane.mention, "key": one.lane.key}
+        named = {"dense": one.dense, "speaker": one.lane.speaker, "mention": one.lane.mention}
         used |= {name for name, value in named.items() if value is not None}
     return tuple(sorted(used))
 
@@ -353,11 +348,11 @@ def _abstains(hits: Sequence[Hit], signals: Sequence[Signals], formula: Formula)
 def _support(hits: Sequence[Hit], signals: Sequence[Signals]) -> float:
     """Return the minimum score of the best result among few documents, where deviations are meaningless.
 
-    It is proportional to coverage; an item under the requested key counts as full coverage.
+    It is proportional to coverage.
     """
     if sum(len(one.words) for one in signals) >= FEW:
         return 0.0
-    return SURE * max((1.0 if hit.shares.get("key", 0.0) > 0 else hit.coverage for hit in hits), default=0.0)
+    return SURE * max((hit.coverage for hit in hits), default=0.0)
 
 
 def _visible_places(unit: Unit, lane: Lane, index: LaneIndex, laid: LaneLayout, wanted: ReadConditions) -> Mask:
@@ -367,8 +362,8 @@ def _visible_places(unit: Unit, lane: Lane, index: LaneIndex, laid: LaneLayout, 
         mask &= np.isin(laid.kinds, [index.kinds[kind] for kind in wanted.kinds if kind in index.kinds])
     if wanted.parts is not None:
         mask &= laid.parts == index.part_names.get(wanted.parts, NO_PART)
-    if wanted.exclude != NO_EXCLUSION:
-        mask &= ~index.excluded(laid, wanted.exclude)
+    if wanted.exclude_session is not None:
+        mask &= ~index.places_of_session(laid, wanted.exclude_session)
     if wanted.narrow:
         mask &= _eligible(unit, lane, index, laid, wanted)
     if wanted.past and wanted.as_of is None and TRAIT in index.kinds:

@@ -45,28 +45,13 @@ class ItemPosition:
 
 
 @dataclass(frozen=True, slots=True)
-class Exclusion:
-    """What a search leaves out: items of some sessions, messages of some roles, and single items by id.
-
-    A session's exclusion covers items extracted from its messages. Roles are user, assistant and tool.
-    """
-
-    sessions: frozenset[str] = frozenset()
-    roles: frozenset[str] = frozenset()
-    items: frozenset[str] = frozenset()
-
-
-NO_EXCLUSION: Final = Exclusion()
-
-
-@dataclass(frozen=True, slots=True)
 class ReadConditions:
     """The conditions of a read. Times are microseconds; ``attributes`` are ANDed hot columns.
 
     ``due_by``: in a listing, only what may be due up to that time; with ``as_of``, history decides. ``parts``: the
     only parts that a search looks through (``claim``); each result then lists every matching part. ``recalled``: leave
-    out traits that may not be recalled (``traits.laws.strength``); with ``as_of``, history decides. ``exclude``
-    applies to searches.
+    out traits that may not be recalled (``traits.laws.strength``); with ``as_of``, history decides. A search
+    leaves out ``exclude_session``: its messages and what was extracted from them.
     """
 
     kinds: Sequence[str] | None = None
@@ -78,7 +63,7 @@ class ReadConditions:
     parts: str | None = None
     recalled: bool = False
     now: int | None = None
-    exclude: Exclusion = NO_EXCLUSION
+    exclude_session: str | None = None
 
     @property
     def past(self) -> bool:
@@ -98,7 +83,7 @@ class ReadConditions:
 
     def carries(self, item: Item) -> bool:
         """Return whether an item has the wanted attributes, and is not excluded."""
-        if item.id in self.exclude.items or item.session_id in self.exclude.sessions:
+        if self.exclude_session is not None and item.session_id == self.exclude_session:
             return False
         return all(getattr(item, name) == value for name, value in self.attributes.items())
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from phronesis.models.token_counter import TokenCounter
     from phronesis.reasoning import external_search
     from phronesis.reasoning.external_mirror import Mirror
-    from phronesis.recall import hits, plan_queries, planner, retrievers, search
+    from phronesis.recall import hits, planner, retrievers, search
     from phronesis.recall.query import Search
     from phronesis.resources import policy_section as resource_policy
 else:
@@ -56,7 +56,6 @@ else:
     retrievers = lazy_module("phronesis.recall.retrievers")
     search = lazy_module("phronesis.recall.search")
     session_history = lazy_module("phronesis.compose.session_history")
-    plan_queries = lazy_module("phronesis.recall.plan_queries")
     writer = lazy_module("phronesis.engine.writer")
 
 
@@ -97,17 +96,14 @@ def make_retrieving(platform: Platform) -> "retrievers.PlanExecutor":
 
     It reranks the joint candidates itself. InputError: the variable that holds the server's key is not set.
     """
-    remote = platform.policy.of(resource_policy.ResourcePolicy).resources.remote
-    found: list[retrievers.Retriever] = [
-        retrievers.LocalRetriever(platform.search, retrievers.MEMORY),
-        retrievers.LocalRetriever(platform.search, retrievers.RESOURCES),
-    ]
-    if remote is not None:
+    given = platform.policy.of(resource_policy.ResourcePolicy).resources.remote
+    remote = None
+    if given is not None:
         key = read_key(
-            remote.api_key_env, what="the server of remote resources", field="policy.resources.remote.api_key_env"
+            given.api_key_env, what="the server of remote resources", field="policy.resources.remote.api_key_env"
         )
-        found.append(retrievers.RemoteRetriever(remote.url, key, remote.timeout))
-    return retrievers.PlanExecutor(found, platform.policy.fusion.rules(), _judge_of(platform))
+        remote = retrievers.RemoteRetriever(given.url, key, given.timeout)
+    return retrievers.PlanExecutor(platform.search, remote, platform.policy.fusion.rules(), _judge_of(platform))
 
 
 def make_planner(platform: Platform) -> "planner.Planner":
@@ -116,7 +112,7 @@ def make_planner(platform: Platform) -> "planner.Planner":
     return planner.Planner(
         platform.clock,
         platform.models.asker("plan") if policy.gateways else None,
-        plan_queries.StoredNames(platform.database),
+        platform.database,
         limit=policy.budget.evidence_count,
         share=policy.fusion.memory_share,
     )

@@ -270,12 +270,6 @@ def test_long_evidence_is_shown_around_its_match_and_never_without_its_citation(
     assert composed(evidence=[found], budget=Budget(snippet_tokens=0)).evidence == []
 
 
-def test_caps_are_kept_when_there_is_room_and_cut_in_proportion_when_not() -> None:
-    for available, caps, shares in ((100, (30, 10), (30, 10)), (20, (30, 10), (15, 5)), (0, (30, 0), (0, 0))):
-        ledger = SlotLedger(available, {"system_blocks": caps[0], "evidence": caps[1]})
-        assert tuple(row["share"] for row in ledger.report().values()) == shares
-
-
 def test_evidence_and_turns_borrow_beyond_their_cap_and_others_never() -> None:
     ledger = SlotLedger(100, {"system_blocks": 80, "recent_turns": 40, "evidence": 80})
     assert (ledger.own("system_blocks"), ledger.own("recent_turns"), ledger.own("evidence")) == (40, 20, 40)
@@ -312,36 +306,24 @@ def test_the_limit_is_kept(count: object, text: str, snippet: str, limit: int) -
     assert cut or limit >= 0
 
 
-def test_a_long_text_ends_with_a_sentence_and_uses_its_room() -> None:
-    cases: list[tuple[str, str]] = [(ENGLISH, "report.…"), (CHINESE, "很长。…")]
-    for text, end in cases:
-        shown, cut = excerpt(text, limit=100, count=TOKENS)
-        assert cut
-        assert shown.endswith(end)
-        assert text.startswith(shown[:-1])
-        assert 70 <= TOKENS(shown) <= 100
-
-
-def test_what_was_found_is_shown_from_the_start_of_its_sentence() -> None:
-    cases: list[tuple[str, str, str]] = [
-        (ENGLISH, "number 300 of", "…This is sentence number 300"),
-        (CHINESE, "第300句", "…这是报告的第300句"),
-    ]
-    for text, snippet, start in cases:
-        shown, _ = excerpt(text, snippet=snippet, limit=100, count=TOKENS)
-        assert shown.startswith(start)
-        assert snippet in shown
-
-
-def test_a_stretch_that_was_found_is_shown_from_its_beginning() -> None:
-    cases: list[tuple[str, str]] = [(ENGLISH, "This is sentence number 200 of"), (CHINESE, "这是报告的第200句话")]
-    for text, sentence in cases:
-        start = text.index(sentence)
-        shown, cut = excerpt(text, snippet=f"…{text[start + 60 : start + 120]}…", start=start, limit=100, count=TOKENS)
-        assert cut
-        assert shown.startswith(f"…{sentence}")
-        assert excerpt(text, snippet="nowhere", start=start, limit=100, count=TOKENS)[0] == shown
-        assert excerpt(text, start=10**9, limit=100, count=TOKENS)[0].startswith(text[:20])
+@pytest.mark.parametrize(
+    ("text", "sentence", "end"),
+    [(ENGLISH, "This is sentence number 200 of", "report.…"), (CHINESE, "这是报告的第200句话", "很长。…")],
+    ids=["en", "zh"],
+)
+def test_an_excerpt_begins_and_ends_with_a_sentence_around_what_was_found(text: str, sentence: str, end: str) -> None:
+    shown, cut = excerpt(text, limit=100, count=TOKENS)
+    assert cut
+    assert text.startswith(shown[:-1])
+    assert shown.endswith(end)
+    assert 70 <= TOKENS(shown) <= 100
+    start = text.index(sentence)
+    found, _ = excerpt(text, snippet=sentence[4:], limit=100, count=TOKENS)
+    stretch, _ = excerpt(text, snippet=f"…{text[start + 60 : start + 120]}…", start=start, limit=100, count=TOKENS)
+    assert found.startswith(f"…{sentence}")
+    assert stretch.startswith(f"…{sentence}")
+    assert excerpt(text, snippet="nowhere", start=start, limit=100, count=TOKENS)[0] == stretch
+    assert excerpt(text, start=10**9, limit=100, count=TOKENS)[0].startswith(text[:20])
 
 
 def test_words_are_kept_whole_where_no_sentence_ends_and_characters_where_no_word_does() -> None:

@@ -1,13 +1,11 @@
 """BM25 equals the textbook's, whatever was added, removed and merged on the way."""
 
-import dataclasses
 from collections import Counter
-from collections.abc import Sequence
 from math import log
 from struct import pack
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,15 +14,21 @@ from phronesis.core import lexical_index
 from phronesis.core.lexical_index import K1, B, ScopeIndex, unpack_terms
 from phronesis.errors import InputError
 from phronesis.recall.scoring import lexical_scores
-from phronesis.recall.scoring.lane_arrays import BONUSES, IMPORTANCE, RECENCY, best_of, bonus_shares
+from phronesis.recall.scoring.lane_arrays import (
+    ALONE,
+    BONUSES,
+    IMPORTANCE,
+    RECENCY,
+    Layout,
+    best_of,
+    bonus_shares,
+    make_layout,
+)
 from phronesis.recall.scoring.lexical_scores import frequencies, pair_scores, text_scores, window_scores
-from phronesis.recall.scoring.ranking import rank
-from phronesis.recall.scoring.signals import LaneInput, Properties, Question, Signals, read_signals
-from phronesis.recall.scoring.text_properties import ASKS, NAMES_TIME, SAID, SHARES_PHOTO, TRAIT_BOOSTS
-from phronesis.recall.scoring.weights import A12
-from unit.core.lanes import Floats, floats, laid_out
+from phronesis.recall.scoring.text_properties import TRAIT_BOOSTS
 
 Document = list[int]
+Floats = npt.NDArray[np.float32]
 
 TERMS = st.integers(min_value=0, max_value=11)
 DOCUMENTS = st.lists(TERMS, max_size=8)
@@ -43,6 +47,22 @@ def index_of(*documents: Document) -> ScopeIndex:
     index = ScopeIndex()
     index.add([(number, packed(document)) for number, document in enumerate(documents)])
     return index
+
+
+def floats(*values: float) -> Floats:
+    return np.asarray(values, dtype=np.float32)
+
+
+def laid_out(index: ScopeIndex, sessions: list[int] | None = None) -> Layout:
+    """Lay out an index; ``sessions`` are those of its rows, by default none; rows follow one another in them."""
+    size = index.row_count
+    return make_layout(
+        sessions=np.asarray([ALONE] * size if sessions is None else sessions, dtype=np.int64),
+        positions=np.arange(size, dtype=np.int64),
+        offsets=np.zeros(size, dtype=np.int64),
+        alive=index.alive,
+        lengths=index.lengths,
+    )
 
 
 def bm25(indexes: list[ScopeIndex], query: list[int]) -> list[Floats]:
@@ -176,10 +196,9 @@ def test_removing_an_unknown_row_is_refused(row: int) -> None:
 TALKS = st.lists(st.lists(st.integers(0, 6), max_size=40), max_size=12)
 
 
-@pytest.mark.parametrize("rare", [False, True], ids=["everywhere", "around each place"])
 @given(documents=TALKS, query=st.lists(st.integers(0, 8), max_size=5), sessions=st.integers(0, 3))
 def test_windows_and_pairs_are_scored_like_texts_of_their_own(
-    rare: bool, documents: list[list[int]], query: list[int], sessions: int
+    documents: list[list[int]], query: list[int], sessions: int
 ) -> None:
     index = index_of(*documents)
     layout = laid_out(index, [n * sessions // max(len(documents), 1) for n in range(len(documents))])
@@ -188,62 +207,17 @@ def test_windows_and_pairs_are_scored_like_texts_of_their_own(
     bounds = zip(layout.windows.start, layout.windows.stop, strict=True)
     windows = [[term for one in documents[start:stop] for term in one] for start, stop in bounds]
     pairs = [documents[n - 1] + documents[n] if layout.pairs.joined[n] else documents[n] for n in range(len(documents))]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lexical_scores, "RARE_FROM", -1_000 * lexical_scores.RARE if rare else 1_000)
-        patch.setattr(lexical_scores, "COMMON", 0 if rare else 1_000)
-        scored = (text_scores([lane]), window_scores([lane]), pair_scores([lane]))
+    scored = (text_scores([lane]), window_scores([lane]), pair_scores([lane]))
     for scores, texts in zip(scored, (documents, windows, pairs), strict=True):
         np.testing.assert_allclose(
             scores[0], naive([[*texts]], [term for term in query if term in known])[0], rtol=1e-4, atol=1e-5
         )
 
 
-# Features, formulas and the choice of candidates, on a talk small enough to reckon by hand.
-
-
-TALK = [[1, 2], [3], [1, 1, 4], [5, 6, 7], [2]]
-FLAGS = [SAID | ASKS, SAID | NAMES_TIME, SAID | SHARES_PHOTO, SAID, 0]
-
-
-def lane(documents: Sequence[Sequence[int]] = TALK, **more: Any) -> LaneInput:
-    """Give one session of documents; the last of ``TALK`` is a fact."""
-    index = index_of(*map(list, documents))
-    size = len(documents)
-    properties = Properties(
-        flags=np.array(FLAGS[:size]),
-        days=np.array([100, 100, 200, 300, 300][:size]),
-        importance=np.array([0, 0, 0, 0, 5][:size]),
-        stages=np.zeros(size, np.int64),
-        dated=np.array([1, 1]),
-        begins=np.array([190, 500]),
-        ends=np.array([191, 501]),
-    )
-    return LaneInput(index=index, layout=laid_out(index, [0] * size), properties=properties, **more)
-
-
 @given(st.lists(st.integers(-3, 3), max_size=12), st.integers(1, 14))
 def test_the_best_are_those_a_stable_sort_puts_first(values: list[int], count: int) -> None:
     wanted = sorted(sorted(range(len(values)), key=lambda n: -values[n])[:count])
     assert best_of(floats(*values), count).tolist() == wanted
-
-
-def everywhere(one: Signals) -> list[np.ndarray[Any, np.dtype[np.bool_]]]:
-    return [np.ones(len(one.words), dtype=np.bool_)]
-
-
-def test_bonuses_come_on_top_of_the_formula() -> None:
-    known = dataclasses.replace(
-        lane().properties, importance=np.array([10, 1, 0, 5, 10]), stages=np.array([0, 0, 3, 0, 3])
-    )
-    [one] = read_signals([dataclasses.replace(lane(), properties=known)], Question(hashes([1, 2]), asked_on=300))
-    [ranked] = rank([one], everywhere(one), A12)
-    added = {name: (ranked.shares[name] / np.abs(ranked.base)).tolist() for name in BONUSES}
-    assert added["recency"] == pytest.approx([0, 0, 0, 0, RECENCY])  # only the fact; the others are messages
-    assert added["importance"] == pytest.approx([IMPORTANCE, 0, 0, IMPORTANCE * 4 / 9, IMPORTANCE])
-    assert added["trait_boost"] == pytest.approx([0, 0, TRAIT_BOOSTS["core"], 0, TRAIT_BOOSTS["core"]])
-    features_alone = sum(ranked.shares[name] for name in A12.weights)
-    np.testing.assert_allclose(features_alone, ranked.base, rtol=1e-5)
-    assert (ranked.scores >= ranked.base).all()
 
 
 # What lifts a result: bounds, and that a bonus never lowers a score nor turns equals round.

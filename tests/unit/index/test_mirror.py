@@ -1,6 +1,6 @@
 """An index outside the database is a copy: it is kept in step, never believed, and repaired from the database."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,10 +14,9 @@ from minute_clock import Clock
 from phronesis import Memory
 from phronesis.core.results import Check, Degraded
 from phronesis.errors import IndexUnavailable
-from phronesis.index.projections import OutsideDocument, Where
+from phronesis.index.projections import OutsideDocument
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.reasoning.external_search import MirroredSearch
-from phronesis.store.dialects import Vector
 from phronesis.wiring import open_memory
 
 AWAY = Degraded("index", "index.unavailable", "native", "memory")
@@ -25,29 +24,14 @@ AWAY = Degraded("index", "index.unavailable", "native", "memory")
 
 @dataclass
 class Shaky:
-    """The reference, away when it is told to be.
+    """The reference, away when it is told to be."""
 
-    ``between`` runs once before the next documents are put, ``before_look`` before it is next asked what it holds.
-    """
-
-    within: InMemoryIndex = field(default_factory=InMemoryIndex)
-    name: str = "memory"
-    beyond: tuple[str, ...] = ("copies",)
+    index: InMemoryIndex = field(init=False)
     down: bool = False
     tried: int = 0
-    between: Any = None
-    before_look: Any = None
 
-    def space(self, model: str, dimension: int) -> "ShakySpace":
-        self.reach()
-        return ShakySpace(self, self.within.space(model, dimension))
-
-    def spaces(self) -> "list[ShakySpace]":
-        self.reach()
-        return [ShakySpace(self, space) for space in self.within.spaces()]
-
-    def close(self) -> None:
-        self.within.close()
+    def __post_init__(self) -> None:
+        self.index = InMemoryIndex(beyond=("copies",), reach=self.reach)
 
     def reach(self) -> None:
         self.tried += 1
@@ -55,44 +39,13 @@ class Shaky:
             raise IndexUnavailable("away")
 
     @property
-    def held(self) -> dict[str, OutsideDocument]:
-        return {document.id: document for space in self.within.spaces() for document in space.held({})}
-
-
-@dataclass
-class ShakySpace:
-    index: Shaky
-    within: MemorySpace
+    def space(self) -> MemorySpace:
+        [space] = self.index.made.values()
+        return space
 
     @property
-    def id(self) -> str:
-        return self.within.id
-
-    def put(self, documents: Sequence[OutsideDocument]) -> None:
-        self.index.reach()
-        between, self.index.between = self.index.between, None
-        if between is not None:
-            between()
-        self.within.put(documents)
-
-    def remove(self, ids: Sequence[str]) -> None:
-        self.index.reach()
-        self.within.remove(ids)
-
-    def clear(self, where: Where) -> None:
-        self.index.reach()
-        self.within.clear(where)
-
-    def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
-        self.index.reach()
-        look, self.index.before_look = self.index.before_look, None
-        if look is not None:
-            look()
-        return self.within.held(where, vectors=vectors)
-
-    def nearest(self, vector: Vector, where: Where, *, limit: int) -> list[str]:
-        self.index.reach()
-        return self.within.nearest(vector, where, limit=limit)
+    def held(self) -> dict[str, OutsideDocument]:
+        return {document.id: document for space in self.index.made.values() for document in space.matching({})}
 
 
 @pytest.fixture
@@ -107,7 +60,7 @@ def opened(url: str, index: Shaky | None, embedder: HashingEmbedder | None = Non
         policy={"embedder": "none"},
         tenant=tenant,
         clock=Clock(),
-        index=index,
+        index=None if index is None else index.index,
         embedder=HashingEmbedder() if embedder is None else embedder,
     )
     memory._runtime._background.stop()
@@ -197,7 +150,7 @@ def test_what_it_holds_is_not_believed(memory: Memory, index: Shaky) -> None:
     held = added(memory, {**COPPER, "claim_id": "q"})
     memory.reasoning.add(block({**COPPER, "claim_id": "o"}), user_id="someone else")
     memory.flush()
-    [space] = index.within.spaces()
+    space = index.space
     kept = list(space.held({}, vectors=True))
     memory.items.archive(gone.id)
     memory.items.retract(held.id)
@@ -225,7 +178,7 @@ def test_what_it_holds_is_not_believed(memory: Memory, index: Shaky) -> None:
 def test_it_is_repaired_whole(memory: Memory, index: Shaky, harm: str) -> None:
     item = added(memory, COPPER, CHINESE)
     memory.flush()
-    [space] = index.within.spaces()
+    space = index.space
     right = {document.id: document for document in space.held({}, vectors=True)}
     claim = right[f"{item.id}::claim::c1"]
     harmed = {

@@ -129,6 +129,7 @@ def test_the_model_of_one_tenant_is_not_that_of_another(sqlite_url: str) -> None
 
 def test_what_is_no_encoder_is_refused(sqlite_url: str) -> None:
     cases: list[Any] = ["none", "novel", 3]
-    for model in cases:
-        with filled(sqlite_url, 1) as memory, pytest.raises(InputError):
-            memory.admin.reembed(model)
+    with filled(sqlite_url, 1) as memory:
+        for model in cases:
+            with pytest.raises(InputError):
+                memory.admin.reembed(model)

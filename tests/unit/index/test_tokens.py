@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import assert_linear, repeated
-from phronesis.core.lexical_index import TERM_RECORD
+from phronesis.core.lexical_index import TERM_RECORD, unpack_terms
 from phronesis.errors import InputError
-from phronesis.index.tokens import pack_terms, question_terms, term_hash, tokenize, unpack_terms, wholes
+from phronesis.index.tokens import pack_terms, question_terms, term_hash, tokenize, wholes
 
 ANY_TEXT = st.text(st.characters(), max_size=60)  # lone surrogates and NUL too
 

@@ -1,4 +1,4 @@
-"""Reading a question: names, times, window, and one encoding for two stores; what is excluded from a search."""
+"""Reading a question: names, times, window, and one encoding for two stores."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.ids import make_scope
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import TimeWindow
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
@@ -18,7 +17,6 @@ from phronesis.models.embedders import PAUSE_SECONDS, Embedders
 from phronesis.recall.hits import deduplicate_messages
 from phronesis.recall.query import (
     Encodings,
-    Query,
     SearchOptions,
     mentioned_items,
     named_in,
@@ -28,7 +26,6 @@ from phronesis.recall.query import (
     without_names,
 )
 from phronesis.recall.scoring.signals import DayRange
-from phronesis.store.eligible import Exclusion, ReadConditions
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -196,30 +193,3 @@ def test_a_window_is_the_time_and_its_words_are_no_terms() -> None:
     bare = SearchOptions(window=TimeWindow(DAY, NEXT))
     assert bare.words_of("tea last Friday") == "tea last Friday"
     assert SearchOptions().stretch() is None
-
-
-@pytest.mark.parametrize(
-    ("exclude", "left"),
-    [
-        (Exclusion(), {"I live in Ghent", "Ghent has 3 parks", "parks: Ghent 3", "Where is Ghent?"}),
-        (Exclusion(sessions=frozenset({"old"})), {"Where is Ghent?"}),
-        (Exclusion(roles=frozenset({"tool", "assistant"})), {"I live in Ghent", "Where is Ghent?"}),
-    ],
-)
-def test_what_is_excluded_is_no_evidence(sqlite_url: str, exclude: Exclusion, left: set[str]) -> None:
-    with Memory.open(sqlite_url, policy=POLICY) as memory:
-        memory.add(
-            [{"role": "user", "content": "I live in Ghent."}, {"role": "assistant", "content": "Ghent has 3 parks."}],
-            user_id="mia",
-            session_id="old",
-        )
-        memory.add([{"role": "tool", "content": "parks: Ghent 3"}], user_id="mia", session_id="old", infer=False)
-        asked = memory.add("Where is Ghent?", user_id="mia", session_id="now", infer=False).items[0].id
-
-        def found(one: Exclusion) -> set[str]:
-            searcher = memory._runtime._components.searcher
-            query = Query("Where is Ghent?", make_scope(user_id="mia"), ReadConditions(exclude=one), 20)
-            return {evidence.item.content.rstrip(".") for evidence in searcher.search(memory._runtime.tenant, query)}
-
-        assert found(exclude) == left
-        assert "Where is Ghent?" not in found(Exclusion(items=frozenset({asked})))

@@ -10,11 +10,10 @@ from model_server import ModelServer, endless, garbage, reply_json, slow, status
 from phronesis.core.evidence_pack import EvidencePack
 from phronesis.core.ids import make_scope, parse_id
 from phronesis.core.items import Trust
-from phronesis.core.results import Degraded
+from phronesis.core.results import Degraded, SearchResult
 from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
 from phronesis.errors import InputError
-from phronesis.recall.fusion import fuse
-from phronesis.recall.query import Encodings
+from phronesis.recall.query import Query
 from phronesis.recall.retrievers import (
     PATH,
     PAUSE_SECONDS,
@@ -34,10 +33,22 @@ def answer(*found: Any, **more: Any) -> dict[str, Any]:
     return {**EvidencePack(tuple(found), PLAN).to_dict(), **more}
 
 
+def resources_of(given: RetrievalPlan) -> SubPlan:
+    assert given.resources is not None
+    return given.resources
+
+
+class Nothing:
+    """A search that finds nothing."""
+
+    def search(self, _tenant: str, _query: Query) -> SearchResult:
+        return SearchResult((), abstained=True)
+
+
 def asked(server: ModelServer, given: RetrievalPlan = PLAN, **options: Any) -> RetrieverResult:
     remote = RemoteRetriever(server.base_url, **{"timeout": 20.0, **options})
     try:
-        return remote.retrieve("t", given, Encodings())
+        return remote.retrieve(given, resources_of(given))
     finally:
         remote.close()
 
@@ -153,28 +164,24 @@ def test_who_was_not_reached_is_left_alone_for_a_while() -> None:
     now = [1000.0]
     with ModelServer(status(500), reply_json(answer(section(1)))) as server:
         remote = RemoteRetriever(server.base_url, seconds=lambda: now[0])
-        assert away(remote.retrieve("t", PLAN, Encodings())) == UNAVAILABLE
-        assert away(remote.retrieve("t", PLAN, Encodings())) == UNAVAILABLE
+        assert away(remote.retrieve(PLAN, resources_of(PLAN))) == UNAVAILABLE
+        assert away(remote.retrieve(PLAN, resources_of(PLAN))) == UNAVAILABLE
         assert len(server.requests) == 1
         now[0] += PAUSE_SECONDS
-        assert len(remote.retrieve("t", PLAN, Encodings()).evidence) == 1
+        assert len(remote.retrieve(PLAN, resources_of(PLAN)).evidence) == 1
         remote.close()
         now[0] += PAUSE_SECONDS
-        assert away(remote.retrieve("t", PLAN, Encodings())) == UNAVAILABLE
-    nobody = RemoteRetriever("http://127.0.0.1:9", timeout=2.0)
-    nobody.close()
-    assert nobody.retrieve("t", plan(resources=None), Encodings()) == RetrieverResult(nobody.name, "resources")
+        assert away(remote.retrieve(PLAN, resources_of(PLAN))) == UNAVAILABLE
 
 
 def test_hostile_words_are_kept_as_words() -> None:
     theirs = section(1, text=f"{HOSTILE} vinegar " + "x" * 50_000, uri="https://kb.example/" + "a" * 900)
     with ModelServer(reply_json(answer(theirs))) as server:
         remote = RemoteRetriever(server.base_url)
-        pack = PlanExecutor([remote]).retrieve("t", PLAN)
+        pack = PlanExecutor(Nothing(), remote).retrieve("t", PLAN)
         remote.close()
     [found] = pack.evidence
     assert found.item.content.startswith(HOSTILE)
     assert len(found.item.content) == 20_000
     assert found.item.trust is Trust.EXTERNAL
     assert json.loads(json.dumps(pack.to_dict()))["evidence"][0]["item"]["content"].startswith(HOSTILE)
-    assert fuse([], PlanExecutor([]).rules, limit=1).evidence == ()

@@ -11,7 +11,7 @@ from found_evidence import memory, plan, section
 from phronesis import Memory
 from phronesis.core.ids import make_scope
 from phronesis.core.results import Degraded, Evidence, SearchResult
-from phronesis.core.retrieval_plan import RetrievalPlan, Store, SubPlan, SubQuery, TimeWindow
+from phronesis.core.retrieval_plan import SubPlan, SubQuery, TimeWindow
 from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelUnavailable
 from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
 from phronesis.models.rerankers import Judge
@@ -19,32 +19,26 @@ from phronesis.models.token_counter import ByteBound
 from phronesis.recall.evidence import sources_of
 from phronesis.recall.hits import SHOWN_CHARACTERS, RerankedSearch
 from phronesis.recall.query import Encodings, Query
-from phronesis.recall.retrievers import MEMORY, LocalRetriever, PlanExecutor, RetrieverResult, main_query
-from phronesis.store.eligible import NO_EXCLUSION, Exclusion, ReadConditions
+from phronesis.recall.retrievers import PlanExecutor, main_query, retrieve_local
+from phronesis.store.eligible import ReadConditions
 from phronesis.store.lanes import list_lanes
 
 AWAY = Degraded("embed", "model.unavailable", "words", "e5")
 
 
-class Finds:
-    """A retriever that finds what it is told."""
+class Searches:
+    """A search that finds what it is told, of the store that is asked for."""
 
-    def __init__(self, store: Store, *found: Evidence, **told: Any) -> None:
-        self.name = self.store = store
-        self.told = RetrieverResult(store, store, found, **{"abstained": not found, **told})
-        self.encodings: list[Encodings] = []
-        self.exclude = NO_EXCLUSION
-        self.closed = False
+    def __init__(self, *found: Evidence, channels: tuple[str, ...] = ("dense", "lexical"), **told: Any) -> None:
+        self.found = found
+        self.told = {"channels": channels, "explain": {"channels": []}, **told}
+        self.asked: list[Query] = []
 
-    def retrieve(
-        self, _tenant: str, _plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
-    ) -> RetrieverResult:
-        self.encodings.append(encodings)
-        self.exclude = exclude
-        return self.told
-
-    def close(self) -> None:
-        self.closed = True
+    def search(self, _tenant: str, query: Query) -> SearchResult:
+        self.asked.append(query)
+        store = {"memory": False, "resources": True}.get(query.store or "")
+        found = [one for one in self.found if store is None or (one.item.kind == "section") is store]
+        return SearchResult(tuple(found), **{"abstained": not found, **self.told})
 
 
 class Scores:
@@ -78,34 +72,31 @@ def ids(found: Iterable[Evidence]) -> list[str]:
 
 
 def test_all_that_a_plan_names_are_asked_and_share_their_encodings() -> None:
-    one, other = Finds("memory", memory(1, 0.9)), Finds("resources", section(1, 0.8))
-    retrieving = PlanExecutor([one, other])
-    pack = retrieving.retrieve("t", plan())
+    searches = Searches(memory(1, 0.9), section(1, 0.8))
+    pack = PlanExecutor(searches).retrieve("t", plan())
     assert ids(pack.evidence) == ["m1", "s1"]
-    assert one.encodings[0] is other.encodings[0]
-    retrieving.retrieve("t", plan(resources=None))
-    assert (len(one.encodings), len(other.encodings)) == (2, 1)
-    retrieving.close()
-    assert one.closed
-    assert other.closed
+    one, other = searches.asked
+    assert one.manner.encodings is other.manner.encodings is not None
+    PlanExecutor(searches).retrieve("t", plan(resources=None))
+    assert [query.store for query in searches.asked] == ["memory", "resources", "memory"]
 
 
 def test_it_abstains_when_all_do_and_tells_what_was_passed_over() -> None:
-    one = Finds("memory", memory(1), abstained=True, ignored=("modes.semantic",), degraded=(AWAY,))
-    other = Finds("resources", degraded=(AWAY,), explain={"url": "x"})
-    pack = PlanExecutor([one, other]).retrieve("t", plan())
+    searches = Searches(memory(1), channels=("lexical",), abstained=True, degraded=(AWAY,))
+    pack = PlanExecutor(searches).retrieve("t", plan())
     assert pack.abstained
     assert ids(pack.evidence) == ["m1"]
-    assert pack.ignored_fields == {"memory": ("modes.semantic",)}
+    assert pack.ignored_fields == {"memory": ("modes.semantic",), "resources": ("modes.semantic",)}
     assert pack.degraded == (AWAY,)
-    assert pack.explain["retrievers"]["resources"] == {"url": "x", "found": 0, "abstained": True}
-    assert not PlanExecutor([one, Finds("resources", section(1))]).retrieve("t", plan()).abstained
+    told = pack.explain["retrievers"]["resources"]
+    assert (told["found"], told["abstained"], told["query"]) == (0, True, pack.plan.message)
+    assert not PlanExecutor(Searches(memory(1))).retrieve("t", plan()).abstained
 
 
 def test_both_sources_are_reranked_in_one_call() -> None:
     scores = Scores(0.1, 0.9, 0.5)
-    found = Finds("memory", memory(1, 0.9), memory(2, 0.8)), Finds("resources", section(1, 0.1))
-    pack = PlanExecutor(found, judge=judge(scores)).retrieve("t", plan("Which?", share=0.5))
+    found = memory(1, 0.9), memory(2, 0.8), section(1, 0.1)
+    pack = PlanExecutor(Searches(*found), judge=judge(scores)).retrieve("t", plan("Which?", share=0.5))
     [(query, texts)] = scores.shown
     assert query == "Which?"
     assert sorted(texts) == ["m1", "m2", "s1d1"]
@@ -116,27 +107,13 @@ def test_both_sources_are_reranked_in_one_call() -> None:
 
 
 def test_without_the_reranker_the_order_stays_and_that_is_said() -> None:
-    found = Finds("memory", memory(1, 0.9)), Finds("resources", section(1, 0.8))
+    found = Searches(memory(1, 0.9), section(1, 0.8))
     pack = PlanExecutor(found, judge=judge(Scores(fault=ModelUnavailable("gone")))).retrieve("t", plan())
     assert ids(pack.evidence) == ["m1", "s1"]
     assert pack.degraded == (Degraded("rerank", "model.unavailable", "fusion", "test/reranker"),)
     alone = Scores()
-    PlanExecutor([Finds("memory", memory(1))], judge=judge(alone)).retrieve("t", plan())
+    PlanExecutor(Searches(memory(1)), judge=judge(alone)).retrieve("t", plan())
     assert alone.shown == []
-
-
-# The retrievers of this store.
-
-
-class Searches:
-    def __init__(self, *found: Evidence, channels: tuple[str, ...] = ("dense", "lexical")) -> None:
-        self.found = found
-        self.channels = channels
-        self.asked: list[Query] = []
-
-    def search(self, _tenant: str, query: Query) -> SearchResult:
-        self.asked.append(query)
-        return SearchResult(self.found, explain={"channels": []}, channels=self.channels)
 
 
 def test_the_weightiest_wording_is_searched_whole() -> None:
@@ -145,9 +122,8 @@ def test_the_weightiest_wording_is_searched_whole() -> None:
     assert main_query(sub).text == "b?"
     searches = Searches(memory(1), channels=("lexical",))
     window = TimeWindow(NOON, NOON, "today")
-    told = LocalRetriever(searches, MEMORY).retrieve(
-        "t", plan(memory=sub, time=window, entities=("Ada",), kinds=("task",), as_of=NOON), Encodings()
-    )
+    given = plan(memory=sub, time=window, entities=("Ada",), kinds=("task",), as_of=NOON)
+    told = retrieve_local(searches, "t", given, sub, Encodings())
     [query] = searches.asked
     assert (query.text, query.limit, query.store, query.explain) == ("b?", 7, "memory", True)
     assert [one.text for one in query.manner.wordings] == ["a?", "c?"]

@@ -27,7 +27,7 @@ from phronesis.core.values import plain_relative
 from phronesis.index.tokens import tokenize
 from phronesis.models.reader.network import FoundValue
 from phronesis.models.text_features import has_han, sentences, without_code
-from phronesis.recall.word_lists import KeyWords, UnitText, is_chinese, load_words
+from phronesis.recall.word_lists import Relatives, UnitText, is_chinese, load_relatives
 from phronesis.store.lane_view import LaneView
 
 # Plain sentences: values without an encoder.
@@ -286,12 +286,12 @@ def with_tie(one: Proposal, sentence: str, before: str = "") -> Proposal:
     """
     if one.subject == USER:
         return one
-    words = load_words()
+    relatives = load_relatives()
     subject = UnitText(one.subject)
-    relations = subject.places(words.relations)
+    relations = subject.places(relatives.words)
     for start, end in relations:
         if start and one.subject[subject.spans[start - 1][1] : subject.spans[start][0]].strip()[:1] in [*_OPEN]:
-            return _tie(one, one.subject[: subject.spans[start - 1][1]], subject, (start, end), words)
+            return _tie(one, one.subject[: subject.spans[start - 1][1]], subject, (start, end), relatives)
     place = sentence.find(one.subject)
     if place < 0:
         named = before.rfind(one.subject)
@@ -300,42 +300,42 @@ def with_tie(one: Proposal, sentence: str, before: str = "") -> Proposal:
     if place < 0:
         return one
     ahead = UnitText(sentence[:place])
-    own = {end for _, end in ahead.places(words.lists["own"])}
+    own = {end for _, end in ahead.places(relatives.own)}
     for end in sorted((end for start, end in relations if start == 0 and end < len(subject.units)), reverse=True):
         if len(ahead.units) in own:
-            return _tie(one, one.subject[subject.spans[end][0] :], subject, (0, end), words)
-    found = _find_last_relation(ahead, own, words)
+            return _tie(one, one.subject[subject.spans[end][0] :], subject, (0, end), relatives)
+    found = _find_last_relation(ahead, own, relatives)
     if found is not None and not sentence[ahead.spans[-1][1] : place].strip(" ,，、"):
-        return _tie(one, one.subject, ahead, found, words)
+        return _tie(one, one.subject, ahead, found, relatives)
     after = UnitText(sentence[place + len(one.subject) :])
-    found = _find_between_commas(after, sentence[place + len(one.subject) :], words)
-    return one if found is None else _tie(one, one.subject, after, found, words)
+    found = _find_between_commas(after, sentence[place + len(one.subject) :], relatives)
+    return one if found is None else _tie(one, one.subject, after, found, relatives)
 
 
-def _tie(one: Proposal, name: str, text: UnitText, place: tuple[int, int], words: KeyWords) -> Proposal:
+def _tie(one: Proposal, name: str, text: UnitText, place: tuple[int, int], relatives: Relatives) -> Proposal:
     start, end = place
-    key = words.relatives[" ".join(text.units[start:end])]
+    key = relatives.keys[" ".join(text.units[start:end])]
     word = text.text[text.spans[start][0] : text.spans[end - 1][1]].casefold()
     tie_key = _SYNONYMS.get(word, plain_relative(word)) if key == "other" else key
     return replace(one, subject=name, tie=word, tie_key=tie_key)
 
 
-def _find_last_relation(read: UnitText, own: set[int], words: KeyWords) -> tuple[int, int] | None:
+def _find_last_relation(read: UnitText, own: set[int], relatives: Relatives) -> tuple[int, int] | None:
     """Return the words for a relation of the user at the end of a text; one word may stand after "my"."""
-    for start, end in read.places(words.relations):  # the longest first
+    for start, end in read.places(relatives.words):  # the longest first
         between = read.units[start - 1] if start else ""
-        owned = start in own or (start - 1 in own and between not in words.relations)
+        owned = start in own or (start - 1 in own and between not in relatives.words)
         if end == len(read.units) and (owned or (start == 0 and is_chinese(read.text))):
             return start, end
     return None
 
 
-def _find_between_commas(read: UnitText, text: str, words: KeyWords) -> tuple[int, int] | None:
+def _find_between_commas(read: UnitText, text: str, relatives: Relatives) -> tuple[int, int] | None:
     """Return the words for a relation of the user between commas at the beginning of a text."""
-    own = {end for start, end in read.places(words.lists["own"]) if start == 0}
+    own = {end for start, end in read.places(relatives.own) if start == 0}
     if text.lstrip()[:1] not in [*_COMMAS, *_OPEN]:
         return None
-    for start, end in reversed(read.places(words.relations)):
+    for start, end in reversed(read.places(relatives.words)):
         if start in own and text[read.spans[end - 1][1] :].lstrip()[:1] in ["", *_COMMAS, *_CLOSED]:
             return start, end
     return None

@@ -1,75 +1,31 @@
 """Lexical scores of a question for every place: BM25 and coverage of its text, and BM25 of windows and pairs."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
-from phronesis.recall.scoring.lane_arrays import WINDOW_REACH, Bytes, Floats, Layout, Lengths, Mask, Rows
+from phronesis.recall.scoring.lane_arrays import Floats, Layout, Lengths, Rows
 
 MAX_TERMS: Final = 64
 """Maximum terms of a question that are looked up: a question has five to ten, and pasted pages must stay fast."""
 
 
-COMMON: Final = 50
-"""A term at more than a fiftieth of a lane's places is scored at all places, which is faster.
-
-Measured on 100,000 places; the scores are the same.
-"""
-
-MARGIN: Final = WINDOW_REACH
-"""Padding before the first and after the last place, so that an array can be shifted."""
-
-MOST: Final = 255
-"""The maximum of a byte count."""
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Posting:
-    """The postings of one term in a lane of ``size`` places: places and, parallel, frequencies."""
+    """The postings of one term in a lane: places, each once, and, parallel, frequencies."""
 
     places: Rows
     counts: Floats
-    size: int
-    _line: Bytes | None = field(default=None, repr=False)
 
-    @property
-    def common(self) -> bool:
-        """Return whether scoring every place is cheaper."""
-        return len(self.places) * COMMON > self.size
-
-    def line(self, shift: int = 0) -> Bytes:
-        """Return its count ``shift`` places further on (``MARGIN`` at most) for every place.
-
-        ``MOST`` means that or more.
-        """
-        return self._counts_by_place()[MARGIN + shift :][: self.size]
-
-    def lines(self) -> Bytes:
-        """Return ``line`` for each shift from ``-MARGIN`` to ``MARGIN``, as rows."""
-        # A strided view of the same bytes, each row shifted by one.
-        return np.ndarray((2 * MARGIN + 1, self.size), np.uint8, self._counts_by_place(), 0, (1, 1))
-
-    def _counts_by_place(self) -> Bytes:
-        if self._line is None:
-            self._line = np.zeros(self.size + 2 * MARGIN, dtype=np.uint8)
-            self._line[self.places + MARGIN] = np.minimum(self.counts, MOST).astype(np.uint8)
-        return self._line
-
-    def exact(self, counted: Bytes) -> Floats:
-        """Return the counts at every place, with exact ones where a byte is too small."""
-        out = counted.astype(np.float32)
-        many = self.counts > MOST
-        if many.any():
-            out[self.places[many]] = self.counts[many]
+    def everywhere(self, size: int) -> Floats:
+        """Return the frequency at every place of a lane of ``size`` places."""
+        out = np.zeros(size, dtype=np.float32)
+        out[self.places] = self.counts
         return out
-
-    def everywhere(self) -> Floats:
-        """Return its count at every place."""
-        return self.exact(self.line())
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,18 +66,24 @@ def frequencies(lanes: Sequence[tuple[ScopeIndex, Layout]], terms: Sequence[int]
             there = places >= 0
             if not there.all():
                 places, counts = places[there], counts[there]
-            placed.append(Posting(places, counts.astype(np.float32), len(layout)))
+            placed.append(Posting(places, counts.astype(np.float32)))
         tables.append(Frequencies(placed, times, idf, share))
     return tables
 
 
-def text_scores(lanes: Sequence[tuple[Layout, Frequencies]]) -> list[Floats]:
+_Laid = Sequence[tuple[Layout, Frequencies]]
+
+
+def text_scores(lanes: _Laid) -> list[Floats]:
     """Return BM25 of each place's own text, one array a lane (Robertson & Zaragoza 2009; k1 1.2, b .75)."""
     average = mean_length([layout.lengths for layout, _ in lanes])
-    return [
-        _bm25(map(_single_windows, found.postings), saturation_of(layout.lengths, average), found.asked * found.idf)
-        for layout, found in lanes
-    ]
+    out = []
+    for layout, found in lanes:
+        saturation, scores = saturation_of(layout.lengths, average), np.zeros(len(layout), dtype=np.float32)
+        for one, weight in zip(found.postings, found.asked * found.idf, strict=True):
+            scores[one.places] += weight * one.counts / (one.counts + saturation[one.places])
+        out.append(scores)
+    return out
 
 
 def coverage(layout: Layout, found: Frequencies) -> Floats:
@@ -129,21 +91,9 @@ def coverage(layout: Layout, found: Frequencies) -> Floats:
     mass = float(found.idf.sum())
     share = np.zeros(len(layout), dtype=np.float32)
     for one, idf in zip(found.postings, found.idf, strict=True):
-        held = idf / np.float32(mass)
-        if one.common:
-            share += (one.line() > 0) * held
-        else:
-            share[one.places] += held
+        share[one.places] += idf / np.float32(mass)
     # Rounding may bring the sum slightly above one.
     return np.minimum(share, np.float32(1.0), out=share)
-
-
-def bm25_part(counts: Floats, saturation: Floats, weight: np.float32) -> Floats:
-    """Return a term's part of BM25 from its counts: weight x tf / (tf + k1 (1 - b + b length / average))."""
-    out = counts + saturation
-    np.divide(counts, out, out=out)
-    out *= weight
-    return out
 
 
 def saturation_of(lengths: Lengths, average: float) -> Floats:
@@ -160,108 +110,39 @@ def mean_length(lengths: Sequence[Lengths]) -> float:
 
 # Lexical scores of the surrounding conversation: BM25 of windows and of pairs.
 
-RARE: Final = 300
-RARE_FROM: Final = 30_000
-"""A term is rare if it occurs at fewer than 1/300 of the places beyond the first 30,000.
-
-Then scoring the windows around its places is cheaper than scoring all. The scores are the same.
-"""
-
-_STEPS: Final = np.arange(-WINDOW_REACH, WINDOW_REACH + 1)[:, None]
-
-_Laid = Sequence[tuple[Layout, Frequencies]]
-
-
-@dataclass(frozen=True, slots=True)
-class _TermWindows:
-    """The windows that contain one term: ``counts`` at ``places`` (may repeat) or, if None, at every place.
-
-    ``stretches`` is the number of windows that contain it.
-    """
-
-    places: Rows | None
-    counts: Floats
-    stretches: int
-
 
 def window_scores(lanes: _Laid) -> list[Floats]:
     """Return BM25 of each place's window, one array a lane."""
-    return _scores(lanes, [layout.windows.lengths for layout, _ in lanes], _in_windows)
+    return _scores(lanes, [layout.windows.lengths for layout, _ in lanes], _count_in_windows)
 
 
 def pair_scores(lanes: _Laid) -> list[Floats]:
     """Return BM25 of each place's pair, one array a lane."""
-    return _scores(lanes, [layout.pairs.lengths for layout, _ in lanes], _pair_windows)
+    return _scores(lanes, [layout.pairs.lengths for layout, _ in lanes], _count_in_pairs)
 
 
-def _scores(
-    lanes: _Laid, lengths: Sequence[Lengths], inside: Callable[[Layout, Posting], _TermWindows]
-) -> list[Floats]:
+def _scores(lanes: _Laid, lengths: Sequence[Lengths], count: Callable[[Layout, Posting], Floats]) -> list[Floats]:
+    """Return BM25 of stretches of several places; ``count`` gives a term's frequency in that of every place."""
     total, average = sum(len(one.each) for one in lengths), mean_length(lengths)
-    tables = [
-        [_single_windows(one) if layout.apart else inside(layout, one) for one in found.postings]
-        for layout, found in lanes
-    ]
-    held = (sum(one.stretches for one in term) for term in zip(*tables, strict=True))
-    idf = np.array([idf_of(total, df) for df in held], dtype=np.float32)
-    return [
-        _bm25(table, saturation_of(length, average), found.asked * idf)
-        for table, length, (_, found) in zip(tables, lengths, lanes, strict=True)
-    ]
-
-
-def _bm25(table: Iterable[_TermWindows], saturation: Floats, weights: Floats) -> Floats:
-    out = np.zeros(len(saturation), dtype=np.float32)
+    saturations = [saturation_of(one, average) for one in lengths]
+    out = [np.zeros(len(layout), dtype=np.float32) for layout, _ in lanes]
     # Term by term: an array of ten thousand stays in the CPU's first caches, a table of all terms does not.
-    for one, weight in zip(table, weights, strict=True):
-        if one.places is None:
-            out += bm25_part(one.counts, saturation, weight)
-        else:
-            # Repeated places have the same count: numpy reads all before it writes, so each is written once.
-            out[one.places] += bm25_part(one.counts, saturation[one.places], weight)
+    for n, asked in enumerate(lanes[0][1].asked if lanes else ()):
+        counts = [count(layout, found.postings[n]) for layout, found in lanes]
+        weight = np.float32(asked * idf_of(total, sum(map(np.count_nonzero, counts))))
+        for lane, held in enumerate(counts):
+            out[lane] += weight * (held / (held + saturations[lane]))
     return out
 
 
-def _single_windows(term: Posting) -> _TermWindows:
-    """Return a term's counts where each window is the text itself."""
-    if term.common:
-        return _TermWindows(None, term.everywhere(), len(term.places))
-    return _TermWindows(term.places, term.counts, len(term.places))
+def _count_in_windows(layout: Layout, term: Posting) -> Floats:
+    before = np.zeros(len(layout) + 1, dtype=np.float32)
+    np.cumsum(term.everywhere(len(layout)), out=before[1:])
+    return before.take(layout.windows.stop) - before.take(layout.windows.start)
 
 
-def _in_windows(layout: Layout, term: Posting) -> _TermWindows:
-    windows = layout.windows
-    if _is_rare(term):
-        near = term.places + _STEPS
-        near = np.clip(near, layout.first[term.places], layout.last[term.places])
-        inside = (near == term.places + _STEPS) & (windows.start[near] <= term.places)
-        return _sum_windows(term, near, inside & (term.places < windows.stop[near]))
-    # A window of several places holds fewer terms than a byte counts (``WINDOW_TOKENS``), so bytes can be added: this
-    # takes a quarter of the time of running totals.
-    counts = np.add.reduce(term.lines() & windows.near, axis=0, dtype=np.uint8)
-    return _TermWindows(None, term.exact(counts), int(np.count_nonzero(counts)))
-
-
-def _pair_windows(layout: Layout, term: Posting) -> _TermWindows:
-    joined = layout.pairs.joined
-    if _is_rare(term):
-        after = np.minimum(term.places + 1, len(layout) - 1)
-        near = np.stack((term.places, after))
-        then = (after > term.places) & joined[after].view(np.bool_)
-        return _sum_windows(term, near, np.stack((np.ones(len(after), np.bool_), then)))
-    counts = term.line(-1) & joined
-    counts += term.line()
-    return _TermWindows(None, term.exact(counts), int(np.count_nonzero(counts)))
-
-
-def _is_rare(term: Posting) -> bool:
-    """Return whether to score only the surroundings of its places."""
-    return len(term.places) * RARE < term.size - RARE_FROM
-
-
-def _sum_windows(term: Posting, near: Rows, inside: Mask) -> _TermWindows:
-    """Sum the counts within reach: ``near`` are places around each of its own, ``inside`` the valid ones."""
-    there = near[inside]
-    places, at = np.unique(there, return_inverse=True)
-    counts = np.bincount(at, np.broadcast_to(term.counts, near.shape)[inside], len(places))
-    return _TermWindows(places, counts.astype(np.float32), len(places))
+def _count_in_pairs(layout: Layout, term: Posting) -> Floats:
+    own = term.everywhere(len(layout))
+    out = own.copy()
+    out[1:] += own[:-1] * layout.pairs.joined[1:]
+    return out

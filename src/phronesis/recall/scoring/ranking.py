@@ -58,11 +58,6 @@ def second_previous(signals: Signals, places: Rows) -> Floats:
     return _values_beside(signals, signals.words, places, -2)
 
 
-def following(signals: Signals, places: Rows) -> Floats:
-    """Z of BM25 of the text after."""
-    return _values_beside(signals, signals.words, places, 1)
-
-
 def coverage(signals: Signals, places: Rows) -> Floats:
     """Share 0..1 of the question's idf mass (terms the scope knows) that the text holds."""
     return signals.coverage[places]
@@ -98,21 +93,10 @@ def mention(signals: Signals, places: Rows) -> Floats:
     return _zeros(places) if signals.lane.mention is None else signals.lane.mention[places]
 
 
-def key(signals: Signals, places: Rows) -> Floats:
-    """1 for items under the key that the question asks for, of the right subject."""
-    return _zeros(places) if signals.lane.key is None else signals.lane.key[places]
-
-
-def date(signals: Signals, places: Rows) -> Floats:
-    """Fit of the day it was said to the time that the question names (``signals.date_fit``)."""
-    if not signals.question.times:
-        return _zeros(places)
-    return date_fit(signals.question.times, signals.lane.properties.days[places])
-
-
 def date_covered(signals: Signals, places: Rows) -> Floats:
-    """``date`` if the text contains more than ``COVERED`` of the question, else 0."""
-    return np.where(signals.coverage[places] > COVERED, date(signals, places), np.float32(0))
+    """Fit of the day it was said to the time that the question names, of texts with more than ``COVERED`` of it."""
+    fits = date_fit(signals.question.times, signals.lane.properties.days[places])
+    return np.where(signals.coverage[places] > COVERED, fits, np.float32(0))
 
 
 def date_in_text(signals: Signals, places: Rows) -> Floats:
@@ -138,11 +122,6 @@ def length(signals: Signals, places: Rows) -> Floats:
     return np.log1p(signals.lane.layout.lengths.each[places])
 
 
-def asks(signals: Signals, places: Rows) -> Floats:
-    """1 for a text that ends with a question mark."""
-    return _flag(signals, places, ASKS)
-
-
 def previous_asks(signals: Signals, places: Rows) -> Floats:
     """1 if the text before ends with a question mark: this may be the answer."""
     there, inside = signals.lane.layout.beside(places, -1)
@@ -152,11 +131,6 @@ def previous_asks(signals: Signals, places: Rows) -> Floats:
 def photo(signals: Signals, places: Rows) -> Floats:
     """1 for a text that shares a photo."""
     return _flag(signals, places, SHARES_PHOTO)
-
-
-def stated(signals: Signals, places: Rows) -> Floats:
-    """1 for items other than messages: a fact, a preference, a task."""
-    return np.float32(1) - _flag(signals, places, SAID)
 
 
 def _flag(signals: Signals, places: Rows, flag: int) -> Floats:
@@ -173,9 +147,8 @@ def _zeros(places: Rows) -> Floats:
 
 
 _FEATURES: Final = (
-    *(words, window, pair, previous, second_previous, following, coverage, coverage_next, coverage_third_next),
-    *(dense, dense_next, speaker, mention, key, date, date_covered, date_in_text, when_time, length, asks),
-    *(previous_asks, photo, stated),
+    *(words, window, pair, previous, second_previous, coverage, coverage_next, coverage_third_next, dense),
+    *(dense_next, speaker, mention, date_covered, date_in_text, when_time, length, previous_asks, photo),
 )
 FEATURES: Final[Mapping[str, Feature]] = {feature.__name__: feature for feature in _FEATURES}
 """Every feature by its name, in a fixed order; formulas and ``explain`` use these names."""
@@ -190,9 +163,6 @@ SECOND_NEIGHBOUR: Final = 0.2
 
 The weight of the cosine is the formula's.
 """
-
-BY_KEY: Final = 100.0
-"""Coarse weight of the requested key: more than any word, for these few items hold the answer."""
 
 FURTHER: Final = "wordings"
 WITHIN: Final = "window"
@@ -238,7 +208,7 @@ def at_the_time(question: Question) -> np.float32:
 def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
     """Return for every place z(BM25) + .3 of each neighbour's + .2 of each second one's + speaker (+ z(cosine)).
 
-    The cosine's weight is ``dense``. Items under the requested key are always among the candidates.
+    The cosine's weight is ``dense``.
     """
     layout, z = signals.lane.layout, signals.words
     out = z.copy()
@@ -248,8 +218,6 @@ def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
     for more in (signals.lane.speaker, signals.lane.mention):
         if more is not None:
             out += more
-    if signals.lane.key is not None:
-        out += np.float32(BY_KEY) * signals.lane.key
     if signals.dense is not None:
         out += np.float32(dense) * signals.dense
     if signals.further is not None:
@@ -262,12 +230,12 @@ def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
 
 
 def supported_places(signals: Signals) -> Mask:
-    """Return the places with any support: a word nearby, a vector, a name, a key. Others are not shown."""
+    """Return the places with any support: a word nearby, a vector, a name. Others are not shown."""
     found, lane = signals.touched.copy(), signals.lane
     if lane.embedded is not None:
         found |= lane.embedded
     covered = None if signals.further is None else signals.further.covered
-    for named in (lane.speaker if lane.by_name else None, lane.mention, lane.key, covered):
+    for named in (lane.speaker if lane.by_name else None, lane.mention, covered):
         if named is not None:
             found |= named > 0
     for timed in (signals.within, signals.happened):

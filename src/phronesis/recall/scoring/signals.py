@@ -1,23 +1,19 @@
 """Signals: the scores of every place of a lane for one question, from which features are computed."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from phronesis.core.lexical_index import ScopeIndex, idf_of
+from phronesis.core.lexical_index import ScopeIndex
 from phronesis.recall.scoring.lane_arrays import Floats, Layout, Mask, Rows, Spread, spread_of
 from phronesis.recall.scoring.lexical_scores import (
-    MAX_TERMS,
     coverage,
     frequencies,
-    mean_length,
     pair_scores,
-    saturation_of,
     text_scores,
     window_scores,
 )
@@ -121,54 +117,18 @@ def further_scores(
     """Score every place of every lane; None for each lane if there are no wordings."""
     if not wordings:
         return [None] * len(lanes)
-    terms = list(dict.fromkeys(term for wording in wordings for term in wording.terms))[:MAX_TERMS]
-    found = [dict(zip(terms, index.postings(terms), strict=True)) for index, _ in lanes]
-    documents = sum(index.doc_count for index, _ in lanes)
-    idf = {term: idf_of(documents, sum(len(one[term][0]) for one in found)) for term in terms}
-    average = mean_length([layout.lengths for _, layout in lanes])
-    parts = [_parts(layout, one, idf, average) for (_, layout), one in zip(lanes, found, strict=True)]
-    sizes = [len(layout) for _, layout in lanes]
-    best = [ExpansionScores(np.zeros(size, np.float32), np.zeros(size, np.float32)) for size in sizes]
+    best = [ExpansionScores(*np.zeros((2, len(layout)), np.float32)) for _, layout in lanes]
     for wording in wordings:
-        scored = [_score_wording(wording, one, idf, size) for one, size in zip(parts, sizes, strict=True)]
-        spread = spread_of([words for words, _ in scored])
-        for lane, (words, covered) in zip(best, scored, strict=True):
-            weight = np.float32(wording.weight)
+        tables = frequencies(lanes, list(dict.fromkeys(wording.terms)))
+        laid = [(layout, found) for (_, layout), found in zip(lanes, tables, strict=True)]
+        scores = text_scores(laid)
+        spread, weight = spread_of(scores), np.float32(wording.weight)
+        for lane, words, (layout, found) in zip(best, scores, laid, strict=True):
+            covered = coverage(layout, found) * np.float32(found.known)
             mine = ExpansionScores(weight * np.where(covered > 0, spread.z(words), np.float32(0)), weight * covered)
             better = mine.scores > lane.scores
             lane.z[better], lane.covered[better] = mine.z[better], mine.covered[better]
     return list(best)
-
-
-_Ints = npt.NDArray[np.int32] | npt.NDArray[np.uint16]
-_Part = tuple[Rows, Floats]
-"""The places that contain a term, and its BM25 there."""
-
-
-def _parts(
-    layout: Layout, found: Mapping[int, tuple[_Ints, _Ints]], idf: Mapping[int, float], average: float
-) -> dict[int, _Part]:
-    saturation = saturation_of(layout.lengths, average)
-    out: dict[int, _Part] = {}
-    for term, (rows, tf) in found.items():
-        places = layout.place_of[rows]
-        there = places >= 0
-        places, counts = places[there], tf[there].astype(np.float32)
-        out[term] = (places, np.float32(idf[term]) * counts / (counts + saturation[places]))
-    return out
-
-
-def _score_wording(
-    wording: Wording, parts: Mapping[int, _Part], idf: Mapping[int, float], size: int
-) -> tuple[Floats, Floats]:
-    words, covered = np.zeros(size, np.float32), np.zeros(size, np.float32)
-    terms = [term for term in dict.fromkeys(wording.terms) if term in parts]
-    mass = sum(idf[term] for term in terms)
-    for term in terms:
-        places, part = parts[term]
-        words[places] += part  # each place occurs once per term
-        covered[places] += np.float32(idf[term] / mass)
-    return words, np.minimum(covered, np.float32(1.0), out=covered)
 
 
 # Intent of a question beyond its words: a time and a speaker, in English and Chinese.
@@ -264,8 +224,7 @@ class LaneInput:
     """One lane's inputs for a question: arrays by place, None if not applicable.
 
     ``dense`` are cosines, ``embedded`` says where there is one; ``speaker`` is 1 for messages of the requested speaker,
-    ``by_name`` or by role; ``mention`` 1 for texts that mention a named entity; ``key`` 1 for items under the key that
-    the question asks for ("How old am I?"), of the right subject.
+    ``by_name`` or by role; ``mention`` 1 for texts that mention a named entity.
     """
 
     index: ScopeIndex
@@ -276,7 +235,6 @@ class LaneInput:
     speaker: Floats | None = None
     by_name: bool = False
     mention: Floats | None = None
-    key: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +267,8 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
     found = frequencies([(lane.index, lane.layout) for lane in lanes], question.terms)
     laid = [(lane.layout, one) for lane, one in zip(lanes, found, strict=True)]
     texts = text_scores(laid)
-    windows = window_scores(laid)
-    pairs = windows if all(lane.layout.apart for lane in lanes) else pair_scores(laid)
+    apart = all(lane.layout.apart for lane in lanes)
+    windows, pairs = (texts, texts) if apart else (window_scores(laid), pair_scores(laid))
     spreads = [spread_of(scores) for scores in (texts, windows, pairs)]
     words = [spreads[0].z(scores) for scores in texts]
     dense = _standardise(lanes, words)

@@ -6,17 +6,16 @@ Refit the weights with ``phronesis bench refit``.
 import heapq
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import exp, isfinite
+from math import exp
 from typing import Any, Final
 
 from phronesis.core.results import Evidence
 from phronesis.core.serialization import Record
-from phronesis.errors import InputError
 
 FEATURE_NAMES: Final = tuple(
     """
-    words window pair previous second_previous following coverage coverage_next coverage_third_next dense dense_next
-    speaker mention key date date_covered date_in_text when_time length asks previous_asks photo stated
+    words window pair previous second_previous coverage coverage_next coverage_third_next dense dense_next speaker
+    mention date_covered date_in_text when_time length previous_asks photo
     """.split()
 )
 
@@ -214,12 +213,6 @@ FOUND: Final = (
 )
 """The source of the weights of A12 and B12; docs/decisions/05-ranking.md says how they were chosen."""
 
-KEY: Final = 4.0
-"""Weight of an item under the key that a question asks for: as much as full coverage and the speaker in A12.
-
-Chosen by hand, since no labelled conversation has such questions (docs/decisions/05-ranking.md).
-"""
-
 COARSE_DENSE: Final = 0.7
 """Weight of a standard deviation of the cosine in the coarse score, relative to one of BM25."""
 
@@ -236,7 +229,7 @@ class Formula:
 
     ``dense``: it uses vectors; ``crowding`` is the penalty for each better result of the same session or document.
     ``coarse`` weighs the cosine in the coarse score; ``weak`` is the best score below which a result is weak (None:
-    `WEAK_SCORE`). ``scaled`` is the scale from a sum to 0..1 (None: as in A12 or B12).
+    `WEAK_SCORE`).
     """
 
     name: str
@@ -246,7 +239,6 @@ class Formula:
     crowding: float = 0.0
     coarse: float = COARSE_DENSE
     weak: float | None = None
-    scaled: Scale | None = None
 
     @property
     def weak_score(self) -> float:
@@ -256,19 +248,7 @@ class Formula:
     @property
     def scale(self) -> Scale:
         """The scale from a sum to a score from 0 to 1."""
-        return self.scaled or (DENSE if self.dense else WORDS)
-
-    def __post_init__(self) -> None:
-        """Reject unknown features, weights that are not numbers, and a negative crowding."""
-        if not (isfinite(self.crowding) and self.crowding >= 0):
-            raise InputError(f"crowding must be 0 or a number above it, not {self.crowding!r:.80}", field="crowding")
-        for feature, weight in self.weights.items():
-            if feature not in FEATURE_NAMES:
-                raise InputError(
-                    f"weights: {feature!r:.80} is no feature; there are {', '.join(FEATURE_NAMES)}", field="weights"
-                )
-            if not isfinite(weight):
-                raise InputError(f"weights.{feature} must be a finite number, not {weight!r:.80}", field="weights")
+        return DENSE if self.dense else WORDS
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -297,7 +277,6 @@ A12: Final = Formula(
         "previous_asks": 0.398,
         "photo": 0.583,
         "mention": 0.905,
-        "key": KEY,
     },
     FOUND,
     dense=False,
@@ -321,7 +300,6 @@ B12: Final = Formula(
         "when_time": 1.348,
         "photo": 0.559,
         "mention": 0.607,
-        "key": KEY,
     },
     FOUND,
     dense=True,
@@ -374,13 +352,13 @@ class Support:
 def abstains(found: Sequence[Support], formula: Formula, *, named: bool, documents: int) -> bool:
     """Return whether nothing supports an answer. ``named``: the question names a known entity.
 
-    True if no word of the question is known, no cosine stands out, no entity is named and no item is under a requested
-    key; or if, among enough documents, the best score is weak and no result covers much of the question.
+    True if no word of the question is known, no cosine stands out and no entity is named; or if, among enough
+    documents, the best score is weak and no result covers much of the question.
     """
     held = max((one.coverage for one in found), default=0.0)
     meaning = max((one.shares.get("dense", 0.0) for one in found), default=0.0)
     outlying = meaning > 0 and meaning >= OUTLIER * formula.weights.get("dense", 0.0)
-    meant = any(one.shares.get(name, 0.0) > 0 for one in found for name in ("mention", "key"))
+    meant = any(one.shares.get("mention", 0.0) > 0 for one in found)
     if held == 0.0 and not outlying and not named and not meant:
         return True
     weak = bool(found) and max(one.score for one in found) < formula.weak_score and held < WEAK_COVERAGE
