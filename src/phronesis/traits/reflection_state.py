@@ -40,7 +40,7 @@ SIDES: Final = "sides"
 
 
 MOST_COMPARED: Final = 5_000
-"""Maximum earlier memories compared with the new ones, the latest: older ones already have their traits."""
+"""Maximum memories that are compared, the latest: older ones already have their traits. It takes some 100 MB."""
 
 
 class Link(NamedTuple):
@@ -68,10 +68,9 @@ class ReflectionInput:
     links: Sequence[Link] = ()
 
     def latest(self) -> list[Item]:
-        """Return all new memories and the latest of the others, oldest first."""
-        room = max(0, MOST_COMPARED - len(self.new))
-        earlier = [memory for memory in self.memories if memory.id not in self.new]
-        kept = {memory.id for memory in earlier[max(0, len(earlier) - room) :]} | self.new
+        """Return the memories that are compared, oldest first: the latest, the new ones before the others."""
+        ranked = sorted(self.memories, key=lambda memory: memory.id in self.new)
+        kept = {memory.id for memory in ranked[-MOST_COMPARED:]}
         return [memory for memory in self.memories if memory.id in kept]
 
     def readable(self) -> "ReflectionInput":

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from phronesis.core.confidence import Subtype
 from phronesis.models.text_features import has_han
 from phronesis.traits.clusters import (
-    FIT,
     MAX_MEMBERS,
     MIN_PLACES,
     SMALL,
@@ -19,11 +19,11 @@ from phronesis.traits.clusters import (
     contradictions_of,
     fits,
     grade_of,
-    grown,
     known_traits,
     largest,
     misfits,
     most_telling,
+    recurs,
     without_strays,
     worth,
 )
@@ -58,7 +58,7 @@ from phronesis.traits.memory_features import (
     trait_sentence,
     with_odds,
 )
-from phronesis.traits.similarity import Cosine, MemorySimilarity, by_pieces, likeness_of
+from phronesis.traits.similarity import Cosine, MemorySimilarity, likeness_of
 
 RULES_VERSION: Final = "reflection-rules/11"
 """Rises when the tables or the rules change what they find."""
@@ -248,27 +248,6 @@ def _upgrade(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimilarityLevels:
-    """How alike the members of a behaviour are on average, and new evidence is to them.
-
-    ``near`` is how alike the first two are, and ``bare`` each to the others on average where no table knows what is
-    done; both where words alone are compared. By meaning ``close`` is what a group must be worth (`worth`).
-    """
-
-    close: float
-    fit: float
-    bare: float = 0.0
-    near: float = 0.0
-
-
-BY_WORDS: Final = SimilarityLevels(near=0.85, close=0.62, bare=1.0, fit=FIT)
-BY_PIECES: Final = SimilarityLevels(close=1.2, fit=1.2)
-BY_MEANING: Final = SimilarityLevels(close=0.65, fit=1.2)
-"""Of few memories, by the words that they share; by the pieces of words; and by an encoder. The last two were chosen on
-readable labelled users (``phronesis bench traits``)."""
-
-
 @dataclass(frozen=True, slots=True)
 class _ReflectionPass:
     """What one reflection looks at."""
@@ -280,7 +259,6 @@ class _ReflectionPass:
     shown: AbstractSet[int]
     held: AbstractSet[int]
     sensitive: AbstractSet[int]
-    levels: SimilarityLevels
 
 
 def reflect(
@@ -301,12 +279,11 @@ def reflect(
     fresh = [n for n, one in enumerate(readings) if one.id in new]
     known = known_traits(sorted(traits, key=lambda one: one.id), readings)
     habits = [sorted(one.evidence) for one in known]
-    likeness = likeness_of(readings, (cosine or by_pieces(readings)) if fresh else None, habits, spelt=cosine is None)
+    likeness = likeness_of(readings, cosine, habits)
     held = frozenset[int]().union(*(one.evidence - misfits(one, likeness) for one in known))
     shown = {n for n, one in enumerate(readings) if shows(one)}
     hidden = {n for n in shown if n not in held and (readings[n].private or sensitive(readings[n].text))}
-    levels = BY_WORDS if likeness.alike is None else BY_PIECES if cosine is None else BY_MEANING
-    this = _ReflectionPass(readings, likeness, fresh, known, shown, held, hidden, levels)
+    this = _ReflectionPass(readings, likeness, fresh, known, shown, held, hidden)
     against = contradictions_of(known, readings, likeness, fresh)
     spoken = {n for one in against.values() for n in one}
     reinforced = _reinforcements(this, spoken)
@@ -340,7 +317,7 @@ def _reinforcements(this: _ReflectionPass, spoken: AbstractSet[int]) -> dict[str
         ranked = sorted(
             (one.trait.subtype != "behavior", -round(fit, 4), one.trait.id)
             for one in this.traits
-            if (fit := fits(n, one, this.readings, this.likeness)) >= this.levels.fit
+            if (fit := fits(n, one, this.readings, this.likeness)) >= this.likeness.levels.fit
         )
         if ranked:
             found.setdefault(ranked[0][2], []).append(n)
@@ -368,27 +345,19 @@ def _clusters(this: _ReflectionPass, free: Sequence[bool], *, sensitive: bool) -
     fresh = {n for n in this.fresh if these[n]}
     if not fresh:
         return []
-    if this.likeness.alike is not None:
-        kept = [without_strays(one.members, this.likeness) for one in _groups(this, these)]
-        return [most_telling(one, this.likeness) for one in kept if not fresh.isdisjoint(one) and _recurs(this, one)]
-    near, close = this.levels.near, this.levels.close
-    clusters = grown(this.readings, this.likeness, seeds=sorted(fresh), free=these, near=near, close=close)
-    return [
-        one
-        for one in clusters
-        if behaviours_of([this.readings[n] for n in one])
-        or min(this.likeness.mean(n, [other for other in one if other != n]) for n in one) >= this.levels.bare
-    ]
+    groups = largest(average_linkage(this.likeness, these), partial(_is_behaviour, this))
+    kept = [without_strays(one.members, this.likeness) for one in groups]
+    return [most_telling(one, this.likeness) for one in kept if not fresh.isdisjoint(one) and _recurs(this, one)]
 
 
-def _groups(this: _ReflectionPass, free: Sequence[bool]) -> list[Group]:
-    """Return the groups that show one behaviour."""
-
-    def holds(group: Group) -> bool:
-        enough = len(group.members) >= SMALL and _recurs(this, group.members)
-        return enough and worth(group, this.readings) >= this.levels.close
-
-    return largest(average_linkage(this.likeness, free), holds)
+def _is_behaviour(this: _ReflectionPass, group: Group) -> bool:
+    """Return whether a group shows one behaviour."""
+    if len(group.members) < SMALL or not _recurs(this, group.members):
+        return False
+    levels, members = this.likeness.levels, [this.readings[n] for n in group.members]
+    if this.likeness.by_words:
+        return recurs(members) and group.alike >= (levels.close if behaviours_of(members) else levels.bare)
+    return worth(group, this.readings) >= levels.close
 
 
 def _recurs(this: _ReflectionPass, members: Sequence[int]) -> bool:

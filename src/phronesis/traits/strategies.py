@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.ids import document_id
@@ -28,10 +27,7 @@ from phronesis.store.lanes import has_model
 from phronesis.traits.laws.records import ProposedOperations, RefusedOperation, TraitRevision
 from phronesis.traits.reflection_state import ReflectionInput, ReflectionState, open_traits, seen_memory, seen_trait
 from phronesis.traits.rule_reflection import RULES_VERSION, reconsider, reflect
-
-Floats = npt.NDArray[np.float32]
-Cosines = Callable[[Sequence[str]], Floats]
-"""A function from ids to the square matrix of cosines between memories; NaN where a text has no vector."""
+from phronesis.traits.similarity import Cosine, Floats
 
 TWIN: Final = 0.95
 """Cosine from which a new trait repeats an existing one in other words (NM-06)."""
@@ -49,7 +45,7 @@ class TextSimilarity:
 
     embedders: Embedders
 
-    def among(self, bench: PrepareContext, memories: Sequence[Item]) -> Cosines | None:
+    def among(self, bench: PrepareContext, memories: Sequence[Item]) -> Cosine | None:
         """Return a function that gives the cosines among memories, or None."""
         encoder = self.embedders.serving(bench.tenant)
         if encoder is None or not memories:
