@@ -32,12 +32,12 @@ from phronesis.reasoning.claim_gate import (
     without_aliases,
     without_quotations,
 )
+from phronesis.reasoning.laws.block_repair import repair
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS, read_draft
 from phronesis.reasoning.laws.claim_status import block_of, core_sentence, text_of
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import HEADER, Claim, ReasoningBlock, TakenOut
 from phronesis.reasoning.migration_sources import Statement, read_statements, says_something
-from phronesis.reasoning.proposal_filter import repair
 
 RULES: Final = "migrate-rules/1"
 """Version of the rewriting rules. Raise it when they change."""
