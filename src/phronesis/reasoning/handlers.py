@@ -207,8 +207,7 @@ def run_payload(run: object) -> dict[str, Any]:
 
 def recorded_run(payload: Mapping[str, Any]) -> Run:
     """Return the run in a payload."""
-    known = {name: value for name, value in payload.items() if name != _EXTRA}
-    return replace(checked_run(known), extra=payload.get(_EXTRA, {}))
+    return _run(payload.get("run_id", ""), payload)
 
 
 def feedback_payload(feedback: object) -> dict[str, Any]:
@@ -229,14 +228,18 @@ def find_run(view: LaneView, run_id: str) -> Item | None:
 
 def run_of(item: Item) -> Run:
     """Return the run of an item."""
-    data = item.data
+    return _run(item.run_id or "", item.data)
+
+
+def _run(run_id: str, members: Mapping[str, Any]) -> Run:
+    """Return the run whose members were checked when it was recorded."""
     return Run(
-        run_id=item.run_id or "",
-        output=data.get("output") or {},
-        raw=data.get("raw") or "",
-        trace=data.get("trace"),
-        memory_ids=tuple(data.get("memory_ids") or ()),
-        extra=data.get("extra") or {},
+        run_id=run_id,
+        output=members.get("output") or {},
+        raw=members.get("raw") or "",
+        trace=members.get("trace"),
+        memory_ids=tuple(members.get("memory_ids") or ()),
+        extra=members.get(_EXTRA) or {},
     )
 
 

@@ -9,13 +9,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from phronesis.core.vectors import Floats
 from phronesis.index.tokens import ENGLISH_STOP_WORDS
 from phronesis.models.text_features import bucket, normalise_text, pieces
 from phronesis.traits.memory_features import MAX_READ, STATED, MemoryFeatures
 
 # How near memories are where no encoder looks: by the pieces of their words, the rarer the more.
-
-Floats = npt.NDArray[np.float32]
 
 LEAST: Final = 16
 """Memories from which on pieces are compared; of fewer, shared words and behaviours say more."""

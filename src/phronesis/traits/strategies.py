@@ -6,7 +6,7 @@ compared by an encoder, where one is loaded: by stored vectors first, by new one
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 import numpy as np
 
@@ -242,16 +242,8 @@ class RuleStrategy:
     """The rule-based strategy. It prefers precision to recall: unclear cases are left alone."""
 
     likeness: TextSimilarity
-
-    @property
-    def name(self) -> str:
-        """Its version."""
-        return RULES_VERSION
-
-    @property
-    def origin(self) -> Origin:
-        """The origin of its results: rule."""
-        return "rule"
+    name: ClassVar[str] = RULES_VERSION
+    origin: ClassVar[Origin] = "rule"
 
     def wishes(
         self, bench: PrepareContext, entry: Entry, material: ReflectionInput, sensitive: Callable[[str], bool]
