@@ -25,7 +25,7 @@ from phronesis.traits.memory_features import (
     with_odds,
 )
 from phronesis.traits.rule_reflection import RULES_VERSION, reconsider, reflect
-from phronesis.traits.similarity import OWN, SHARED, SHARED_BY_CHANCE, SHARING, cosines_of_pieces, share_deviations
+from phronesis.traits.similarity import cosines_of_pieces
 from seen_memories import cosine_of, ids, memories, memory, trait
 
 RUNS = (
@@ -210,21 +210,6 @@ def test_laws(texts: list[str], sessions: int, shuffle: random.Random, old: int)
         assert more.trait_id in {"t1", "t2"}
     for against in wishes.contradictions:
         assert set(against.contradicting_evidence_ids) <= new
-
-
-@given(st.integers(4, 40), st.integers(0, 2**32 - 1))
-def test_what_is_shared_is_the_cosine_of_the_lists(size: int, seed: int) -> None:
-    drawn = np.random.default_rng(seed).normal(size=(size, size)).astype(np.float32)
-    deviations = drawn + drawn.T
-    lists = np.zeros((size, size))
-    for n in range(size):
-        nearest = sorted((m for m in range(size) if m != n), key=lambda m: -deviations[n, m])[:SHARED]
-        held = np.maximum(deviations[n, nearest], 0.0)
-        lists[n, nearest] = held / max(held.sum(), 1e-6)
-        lists[n, n] = OWN
-    lists /= np.linalg.norm(lists, axis=1, keepdims=True)
-    expected = deviations + SHARING * (lists @ lists.T - SHARED_BY_CHANCE)
-    np.testing.assert_allclose(share_deviations(deviations), expected, atol=1e-5)
 
 
 # How the rules of a reflection read words: the table, and what is said of a trait.
