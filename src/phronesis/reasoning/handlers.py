@@ -28,8 +28,8 @@ from phronesis.reasoning.laws.claim_status import (
     claim_text,
     prose_of,
     replaced_fields,
+    stated_of,
     written_block,
-    written_of,
 )
 from phronesis.reasoning.laws.facts import GenericFacts
 from phronesis.reasoning.laws.records import CLAIM, REASONING, Feedback, Run, checked_feedback, checked_run
@@ -93,8 +93,7 @@ def reasoning_payload(content: object) -> dict[str, Any]:
     violations = check_block(content)
     if violations:
         raise ClaimsRefused.of(violations)
-    written = written_of(block_of(read_draft(str(content))))
-    return {name: value for name, value in written.items() if value is not None}
+    return stated_of(block_of(read_draft(str(content))))
 
 
 def made_id(entry: Entry) -> str:

@@ -37,7 +37,7 @@ from phronesis.reasoning.claim_effects import (
     may_fall,
 )
 from phronesis.reasoning.handlers import RUN, feedback_of, find_run, run_of
-from phronesis.reasoning.laws.claim_status import WRITTEN, current_block, written_block, written_of
+from phronesis.reasoning.laws.claim_status import WRITTEN, current_block, stated_of, written_block
 from phronesis.reasoning.laws.records import REASONING, Feedback, ReasoningBlock, Run
 from phronesis.reasoning.learn_candidates import RULES, Candidates, RunFacts, propose_by_rules, used_ids
 from phronesis.reasoning.llm_verdicts import (
@@ -235,8 +235,8 @@ def _new(scales: ClaimJudge, block: ReasoningBlock, before: ReasoningBlock | Non
 
 
 def _accepted_row(one: AcceptedProposal) -> dict[str, Any]:
-    written = {name: value for name, value in written_of(one.block).items() if value is not None}
-    return {"action": one.proposal.action, "item_id": one.item_id, "written": written, "made_by": one.proposal.made_by}
+    proposal, written = one.proposal, stated_of(one.block)
+    return {"action": proposal.action, "item_id": one.item_id, "written": written, "made_by": proposal.made_by}
 
 
 def apply_learn(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:

@@ -1,21 +1,18 @@
 """What recurs is found, and what only seems to is not: reflection by rules, in English and Chinese."""
 
 import random
-from importlib.resources import files
 from itertools import product
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phronesis.errors import PhronesisError
 from phronesis.traits.laws.records import MemoryInput, ProposedOperations
 from phronesis.traits.memory_features import (
     MemoryFeatures,
     chances_of,
     clause_of,
-    parse_tables,
+    opposites_of,
     read,
     read_all,
     shows,
@@ -266,12 +263,10 @@ def test_a_trait_is_said_by_the_clause_that_tells_something() -> None:
 
 
 def test_the_table_names_what_is_there() -> None:
-    words = (files("phronesis.traits") / "behaviour_words.toml").read_text("utf-8")
-    with pytest.raises(PhronesisError, match="run names 'soul'"):
-        parse_tables(words.replace('run = ["exercise"', 'run = ["soul"'))
-    with pytest.raises(PhronesisError, match="opposite names 'crawl'"):
-        parse_tables(words.replace("[opposite]\n", '[opposite]\nrun = ["crawl"]\n'))
-    assert words.count("\n") <= 300
+    tables = the_tables()
+    assert {one.field for one in tables.behaviours.values()} <= tables.fields.keys()
+    assert {one.core for one in tables.fields.values()} <= tables.cores.keys()
+    assert opposites_of(frozenset(tables.behaviours)) <= tables.behaviours.keys()
 
 
 QUIET = (
