@@ -30,9 +30,7 @@ from phronesis.traits.laws.strength import (
     TRAITS_FOLD,
     TREND,
     NewMemories,
-    Strength,
     confidence_at,
-    fold_strength,
 )
 
 SIDES: Final = "sides"
@@ -219,10 +217,6 @@ class ReflectionState:
             rows={trait: list(material.evidence.get(trait, ())) for trait in material.traits},
         )
 
-    def strength(self, trait_id: str) -> Strength:
-        """Return a trait's strength."""
-        return fold_strength(self.traits[trait_id], self._sorted_rows(trait_id))
-
     def known(self, trait_id: str) -> frozenset[str]:
         """Return the memories that a trait already counts, for or against."""
         return frozenset(row.source_key for row in self.rows.get(trait_id, ()))
@@ -361,11 +355,9 @@ class ReflectionState:
             occurred_at=memory.occurred_at,
         )
 
-    def _sorted_rows(self, trait_id: str) -> list[EvidenceRow]:
-        return sorted(self.rows.get(trait_id, ()), key=lambda row: (row.recorded_at, row.identity))
-
     def _refold(self, trait_id: str) -> None:
-        self.traits[trait_id] = TRAITS_FOLD(self.traits[trait_id], self._sorted_rows(trait_id))
+        rows = sorted(self.rows.get(trait_id, ()), key=lambda row: (row.recorded_at, row.identity))
+        self.traits[trait_id] = TRAITS_FOLD(self.traits[trait_id], rows)
 
 
 def form_of(content: str) -> str:
