@@ -15,7 +15,7 @@ from phronesis.core.ids import document_id
 from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.core.reports import ModelUsage
-from phronesis.core.vectors import side_by_side
+from phronesis.core.vectors import Floats, side_by_side
 from phronesis.engine.content_guards import Finding, Guard
 from phronesis.engine.handler import PrepareContext
 from phronesis.errors import ModelError
@@ -27,7 +27,7 @@ from phronesis.store.lanes import has_model
 from phronesis.traits.laws.records import ProposedOperations, RefusedOperation, TraitRevision
 from phronesis.traits.reflection_state import ReflectionInput, ReflectionState, open_traits, seen_memory, seen_trait
 from phronesis.traits.rule_reflection import RULES_VERSION, reconsider, reflect
-from phronesis.traits.similarity import Cosine, Floats
+from phronesis.traits.similarity import Cosine
 
 TWIN: Final = 0.95
 """Cosine from which a new trait repeats an existing one in other words (NM-06)."""
