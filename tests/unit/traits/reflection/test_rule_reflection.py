@@ -3,7 +3,6 @@
 import random
 from itertools import product
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +21,6 @@ from phronesis.traits.memory_features import (
     with_odds,
 )
 from phronesis.traits.rule_reflection import RULES_VERSION, reconsider, reflect
-from phronesis.traits.similarity import cosines_of_pieces
 from seen_memories import cosine_of, ids, memories, memory, trait
 
 RUNS = (
@@ -226,14 +224,6 @@ def test_words_name_behaviours_in_any_form_and_only_as_whole_words() -> None:
         assert ("run" in read(memory(0, text)).behaviours) is named, text
 
 
-@given(st.text(max_size=80))
-def test_any_text_is_read(text: str) -> None:
-    found = read(memory(0, text))
-    assert found.behaviours <= the_tables().behaviours.keys()
-    assert found.situations <= the_tables().situations.keys()
-    assert found.code in {"en", "zh"}
-
-
 def test_what_is_over_is_told_from_what_goes_on() -> None:
     cases: list[tuple[str, bool]] = [
         ("I haven't been on the bike in months", True),
@@ -350,14 +340,3 @@ def test_many_memories_are_told_from_the_users_mean() -> None:
     few, many = ([f"{what} {n}" for what in ("A boiler", "Luck: luck") for n in range(size)] for size in (2, 20))
     assert all(map(shows, with_odds(readings(*few), judge)))
     assert [shows(one) for one in with_odds(readings(*many), judge)] == [*[False] * 20, *[True] * 20]
-
-
-def test_memories_are_near_by_how_their_rarer_words_are_spelt() -> None:
-    near = cosines_of_pieces(
-        ["baked two loaves", "baking a loaf", "the lift is broken", "", "去爬了香山", "又去爬山了"]
-    )
-    assert near[0, 1] > 0.05 > near[0, 2]
-    assert near[4, 5] > 0.05 > near[4, 2]
-    assert not near[3, :3].any()
-    assert np.allclose(near, near.T)
-    assert np.allclose(np.diagonal(near), 1.0)
