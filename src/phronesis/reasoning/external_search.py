@@ -1,9 +1,8 @@
 """Search claims in an external index, open it and check it. It proposes candidates; the database filters and scores."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -77,7 +76,6 @@ class MirroredSearch:
     embedders: Embedders
     seconds: Callable[[], float] = time.monotonic
     _away_until: float = float("-inf")
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def search(self, tenant: str, query: Query) -> SearchResult:
         """Return the evidence for a query, best first; ``score`` is the cosine of the best claim."""
@@ -90,8 +88,7 @@ class MirroredSearch:
             except (IndexUnavailable, ModelError) as error:
                 reason = error.code
                 if isinstance(error, IndexUnavailable):
-                    with self._lock:
-                        self._away_until = self.seconds() + PAUSE_SECONDS
+                    self._away_until = self.seconds() + PAUSE_SECONDS
             else:
                 if found is not None:
                     return found
