@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from phronesis.core.confidence import GRADES, Grade, Subtype, stage
+from phronesis.core.confidence import GRADES, Subtype, stage
 from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.core.timestamps import parse_moment
@@ -49,14 +49,6 @@ PLACE = st.integers(0, 1 << 16)
 PLACES = (*CONTEXTS, "nowhere")
 FACETS: tuple[Facet | None, ...] = (None, "personality", "value")
 ACTIONS: tuple[Action, ...] = ("modify", "dissolve", "split", "split")
-
-
-def _of(chance: Random, living: Sequence[Item]) -> str:
-    return chance.choice(living).id
-
-
-def _grade(chance: Random) -> Grade:
-    return chance.choice(GRADES)
 
 
 class Reflections(RuleBasedStateMachine):
@@ -145,67 +137,56 @@ class Reflections(RuleBasedStateMachine):
     def wished(self, chance: Random) -> ProposedOperations:
         """Wishes of which most may be lawful, and some cannot be."""
         living = self.traits()
-        every = [item.id for item in self.traits(live=False)]
+        named = [*[item.id for item in living] * 3, GHOST]
 
-        def often(share: float) -> bool:
-            return chance.random() < share
+        def some(most: int) -> range:
+            return range(chance.randint(0, most))
 
         def ids(least: int) -> list[str]:
-            late = self.memories[-6:] if often(0.7) else self.memories
-            found = chance.sample(late, min(len(late), chance.randint(least, 4)))
-            return [*found, *chance.sample([GHOST, "", *every[:1], *found[:1]], 1)] if often(0.2) else found
+            known = [*self.memories[-6:], *self.memories[:1], GHOST, ""]
+            return chance.sample(known, min(len(known), chance.randint(least, 4)))
 
         def words() -> str:
-            return chance.choice(ODD) if often(0.2) else f"Does {chance.randrange(9)}"
+            return chance.choice([*ODD, *(f"Does {n}" for n in range(9)), *(f"Does {n}" for n in range(9))])
 
-        def named() -> str:
-            return (
-                chance.choice([*every, *self.memories[:1], GHOST]) if often(0.1) or not living else _of(chance, living)
+        def context() -> str:
+            return chance.choice(PLACES)
+
+        def upgraded(made: Subtype, wanted: Subtype) -> Upgrade:
+            fitting = [item.id for item in living if item.data["subtype"] == wanted and item.confidence >= 0.5]
+            members = [*fitting[-3:], *chance.sample(named, chance.choice([0, 0, 0, 1]))]
+            return Upgrade(
+                from_trait_ids=members,
+                new_content=words(),
+                new_subtype=made,
+                context=context(),
+                facet=chance.choice(FACETS),
             )
 
-        def pair() -> tuple[list[str], Subtype]:
-            wanted, made = chance.choice([("behavior", "preference"), ("preference", "core"), ("core", "behavior")])
-            fitting = [item.id for item in living if item.data["subtype"] == wanted and item.confidence >= 0.5]
-            return [*fitting[-3:], *([named()] if often(0.2) else [])], cast("Subtype", made)
-
-        upgrades = [(pair(), words()) for _ in range(chance.randint(0, 2))]
+        days = chance.choice([14, 30, 0, -1, 9999])
+        upgrades: list[tuple[Subtype, Subtype]] = [
+            ("preference", "behavior"),
+            ("core", "preference"),
+            ("behavior", "core"),
+        ]
         return ProposedOperations(
             new_trends=[
-                NewTrend(
-                    content=words(),
-                    evidence_ids=ids(0),
-                    context=chance.choice(PLACES),
-                    window_days=chance.choice([14, 30, 30, 0, -1, 9999]),
-                )
-                for _ in range(often(0.4))
+                NewTrend(content=words(), evidence_ids=ids(0), context=context(), window_days=days) for _ in some(1)
             ],
-            new_behaviors=[
-                NewBehavior(content=words(), evidence_ids=ids(3), context=chance.choice(PLACES))
-                for _ in range(chance.randint(0, 2))
-            ],
+            new_behaviors=[NewBehavior(content=words(), evidence_ids=ids(3), context=context()) for _ in some(2)],
             reinforcements=[
-                Reinforcement(trait_id=named(), new_evidence_ids=ids(1), quality_grade=_grade(chance))
-                for _ in range(chance.randint(0, 4))
+                Reinforcement(
+                    trait_id=chance.choice(named), new_evidence_ids=ids(1), quality_grade=chance.choice(GRADES)
+                )
+                for _ in some(4)
             ],
             contradictions=[
-                TraitContradiction(trait_id=named(), contradicting_evidence_ids=ids(1))
-                for _ in range(chance.randint(0, 2))
+                TraitContradiction(trait_id=chance.choice(named), contradicting_evidence_ids=ids(1)) for _ in some(2)
             ],
-            upgrades=[
-                Upgrade(
-                    from_trait_ids=members,
-                    new_content=text,
-                    new_subtype=made,
-                    context=chance.choice(PLACES),
-                    facet=chance.choice(FACETS),
-                )
-                for (members, made), text in upgrades
-            ],
+            upgrades=[upgraded(*chance.choice(upgrades)) for _ in some(2)],
         )
 
     def reconsidered(self, chance: Random) -> TraitRevision | None:
-        if chance.random() < 0.2:
-            return None
         sides = [
             TraitSide(
                 content=chance.choice([*ODD, "At work", "With friends"]),
@@ -214,9 +195,8 @@ class Reflections(RuleBasedStateMachine):
             )
             for _ in range(chance.randint(1, 3))
         ]
-        return TraitRevision(
-            action=chance.choice(ACTIONS), reasoning="so", new_content=f"Does {chance.randrange(9)}", sides=sides
-        )
+        said = TraitRevision(action=chance.choice(ACTIONS), reasoning="so", new_content="Does it", sides=sides)
+        return chance.choice([said, said, said, None])
 
     # --- what holds --------------------------------------------------------------------------------------------------
 
