@@ -76,7 +76,7 @@ def test_it_is_explained_and_taken_back(memory: Memory) -> None:
 
 
 def test_candidates_are_what_was_used_cited_read_or_found(memory: Memory) -> None:
-    named, cited, read = (reason(memory, f"{HOLDS} Sample {n}.") for n in range(3))
+    named, cited, inside, traced, read = (reason(memory, f"{HOLDS} Sample {n}.") for n in range(5))
     found = reason(memory, "Imidazole on Cu–Zn keeps formate above a fraction of 0.5.")
     archived, foreign = reason(memory, HOLDS), reason(memory, HOLDS, user="bob")
     shared = reason(memory, HOLDS, user=None)
@@ -84,12 +84,12 @@ def test_candidates_are_what_was_used_cited_read_or_found(memory: Memory) -> Non
     memory.reasoning.get(read.id, run_id="r1")
     fact = memory.add("Tea is hot.", user_id="lin", kind="fact").items[0]
     ids = [f"mem:{named.id}", named.id, archived.id, foreign.id, shared.id, fact.id, "of another system"]
-    memory.runs.record(
-        {"run_id": "r1", "output": ZINC, "raw": f"As mem:{cited.id} says …", "memory_ids": ids}, user_id="lin"
-    )
+    told = {"raw": f"As mem:{cited.id} says …", "output": {**ZINC, "rationale": f"as {inside.citation} says"}}
+    steps = [{"tool": "mem_search", "result": [{"id": traced.id}]}]
+    memory.runs.record({"run_id": "r1", "trace": steps, "memory_ids": ids, **told}, user_id="lin")
     memory.runs.feedback("r1", {"products": [{"name": "formate", "value": 7, "fraction": 0.7}]}, user_id="lin")
     judged = list(dict.fromkeys(one.item_id for one in memory.learn("r1", user_id="lin").judged))
-    assert judged == [named.id, cited.id, read.id, found.id]
+    assert judged == [named.id, cited.id, inside.id, read.id, traced.id, found.id]
 
 
 def test_candidates_are_capped(database_url: str) -> None:
@@ -158,14 +158,3 @@ def test_a_key_gives_the_same_learn_whatever_was_read_since(memory: Memory) -> N
         memory.learn(run(memory, "r2", 0.7, item.id), user_id="lin", idempotency_key="k")
     with pytest.raises(NotFound, match="there is no run 'r9'"):
         memory.learn("r9", user_id="lin")
-
-
-def test_what_a_run_cites_anywhere_is_judged(memory: Memory) -> None:
-    cited, read, found = (reason(memory, f"Nothing {word} alike.") for word in ("here", "there", "elsewhere"))
-    output = {**ZINC, "rationale": f"as {cited.citation} says"}
-    steps = [{"tool": "mem_get", "args": {"id": read.id}}, {"tool": "mem_search", "result": [{"id": found.id}]}]
-    memory.runs.record({"run_id": "r1", "output": output, "trace": steps}, user_id="lin")
-    memory.runs.feedback("r1", {"products": [{"name": "formate", "value": 7, "fraction": 0.7}]}, user_id="lin")
-    done = memory.learn("r1", user_id="lin")
-    assert {one.item_id for one in done.judged} == {cited.id, read.id, found.id}
-    assert memory.admin.rebuild(verify=True).equal

@@ -37,7 +37,7 @@ def test_it_is_due_at_first_then_by_importance_or_after_a_day(told: Told) -> Non
     found = told.memory.should_reflect(USER)
     assert is_due(told) == (True, "first", 3, 1)
     assert (found.hours, found.importance_due, found.hours_due) == (None, 30, 24.0)
-    told.memory.reflect(USER)
+    assert told.memory.reflect(USER).trigger_type == "first"
     assert is_due(told) == (False, "nothing_new", 0, 0)
     told.remember("b", "c", days=0.5, importance=10)
     assert is_due(told) == (False, "not_yet", 20, 2)
@@ -46,11 +46,13 @@ def test_it_is_due_at_first_then_by_importance_or_after_a_day(told: Told) -> Non
     assert is_due(told) == (False, "not_yet", 29, 3)
     told.remember("e", importance=1)
     assert is_due(told) == (True, "importance", 30, 4)
-    told.memory.reflect(USER)
+    reached = told.memory.reflect(USER)
+    assert (reached.trigger_type, reached.trigger_value) == ("importance", 30.0)
     told.remember("f", days=1, importance=1)
     assert is_due(told) == (True, "elapsed", 1, 1)
-    told.clock.pass_days(5)
-    told.memory.reflect(USER)
+    told.clock.pass_days(4)
+    late = told.memory.reflect(USER)
+    assert (late.trigger_type, late.trigger_value) == ("elapsed", 120.0)
     assert is_due(told) == (False, "nothing_new", 0, 0)
     told.clock.pass_days(5)
     assert is_due(told) == (False, "nothing_new", 0, 0)  # time alone is no reason
@@ -217,26 +219,6 @@ def test_one_call_does_it_all_and_the_cycle_says_what_it_came_to(told: Told) -> 
     assert len(told.memory.traits.reflections(USER)) == 7
 
 
-def test_the_reasons_stand_with_the_cycle(told: Told) -> None:
-    told.remember("a", importance=5)
-    assert told.memory.reflect(USER).trigger_type == "first"
-    told.remember("b", "c", "d", importance=10)
-    found = told.memory.reflect(USER)
-    assert (found.trigger_type, found.trigger_value) == ("importance", 30.0)
-    told.remember("e", days=1.5)
-    found = told.memory.reflect(USER)
-    assert (found.trigger_type, found.trigger_value) == ("elapsed", 36.0)
-    assert told.memory.reflect(USER, session_ended=True).trigger_type == "session_end"
-    assert told.memory.reflect(USER, session_ended=True, force=True).trigger_type == "force"
-    assert [one.trigger_type for one in told.memory.traits.reflections(USER)] == [
-        "force",
-        "session_end",
-        "elapsed",
-        "importance",
-        "first",
-    ]
-
-
 @pytest.mark.parametrize("asked", [{"force": True}, {"session_ended": True}])
 def test_without_new_memories_only_time_is_looked_at(told: Told, asked: dict[str, Any]) -> None:
     told.behave("tea", cycles=1)
@@ -245,6 +227,7 @@ def test_without_new_memories_only_time_is_looked_at(told: Told, asked: dict[str
     before = len(told.asked)
     told.clock.pass_days(200)
     cycle = told.memory.reflect(USER, **asked)
+    assert cycle.trigger_type == ("force" if "force" in asked else "session_end")
     assert len(told.asked) == before
     assert (cycle.status, cycle.memories_scanned, cycle.calls, cycle.traits_dissolved) == ("completed", 0, 0, 1)
     assert (told.stands("new")[0], told.stands("tea")[0]) == ("dissolved", "candidate")

@@ -55,24 +55,6 @@ def test_a_trend_has_a_window_and_no_confidence(told: Told) -> None:
     assert told.shown("emerging") == []
 
 
-def test_a_trend_rises_by_two_later_cycles_within_its_window(told: Told) -> None:
-    told.remember("a", "a2")
-    told.reflect(new_trends=[trend("runs", "a")], reinforcements=[again("runs", "a2")])  # not known yet: refused
-    told.remember("b", "b2", days=10)
-    cycle = told.reflect(reinforcements=[again("runs", "b"), again("runs", "b2")])
-    assert cycle.traits_reinforced == 1  # one cycle, however often it is named
-    assert (told.trait("runs").stage, told.trait("runs").reinforcement_count) == ("trend", 1)
-    told.remember("c", days=10)
-    cycle = told.reflect(reinforcements=[again("runs", "c")])
-    assert cycle.traits_promoted == 1
-    found = told.trait("runs")
-    assert (found.stage, found.confidence, found.window) == ("candidate", 0.3, None)
-    told.remember("d", days=20)
-    told.reflect(reinforcements=[again("runs", "d")])
-    assert told.trait("runs").stage == "emerging"
-    assert told.trait("runs").confidence == pytest.approx(0.15 + 0.85 * 0.3 * exp(-0.1), abs=1e-4)
-
-
 # --- NM-05, NM-06: behaviours and their evidence ---------------------------------------------------------------------
 
 
@@ -130,35 +112,6 @@ def test_what_an_encoder_finds_alike_is_reinforced_instead(database_url: str) ->
 
 
 # --- NM-07: upgrades -------------------------------------------------------------------------------------------------
-
-
-def test_behaviours_become_a_preference_and_preferences_a_core_trait(told: Told) -> None:
-    for name in ("a", "b", "c", "d"):
-        told.behave(name, cycles=3, context="work")
-    best = told.trait("a").confidence or 0.0
-    told.remember("x", days=0.001)
-    told.reflect(upgrades=[upgrade("order", "a", "b"), upgrade("care", "c", "d", context="general")])
-    order = told.trait("order")
-    assert (order.stage, order.subtype, order.context) == ("emerging", "preference", "work")
-    assert order.confidence == pytest.approx((told.trait("b").confidence or 0) + 0.1, abs=1e-4)
-    assert order.confidence == pytest.approx(best + 0.1, abs=1e-2)
-    assert told.trait("care").context == "general"
-    assert {row.memory_id for row in order.evidence} == {
-        row.memory_id for name in "ab" for row in told.trait(name).evidence
-    }
-    assert (order.reinforcement_count, order.data["reasoning"]) == (0, "they point to it")
-    assert [told.trait(name).parent_ids for name in "abcd"] == [
-        (told.ids[name],) for name in ("order", "order", "care", "care")
-    ]
-    told.remember("y", days=0.001)
-    told.reflect(upgrades=[upgrade("rigour", "order", "care", subtype="core", facet="value")])
-    rigour = told.trait("rigour")
-    assert (rigour.stage, rigour.subtype, rigour.facet) == ("emerging", "core", "value")
-    assert told.trait("order").parent_ids == (told.ids["rigour"],)
-    assert set(told.shown()) == {*"abcd", "rigour", "care", "order"}  # what an upgrade was made of stays
-    told.remember("own", days=0.001)
-    told.reflect(reinforcements=[again("rigour", "own", grade="D")])
-    assert told.trait("rigour").stage == "core"  # its own reinforcement lifts the cap
 
 
 def test_each_gate_of_an_upgrade_refuses_alone(told: Told) -> None:

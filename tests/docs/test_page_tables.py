@@ -82,7 +82,7 @@ def test_claims() -> None:
     assert gate(text) == []
     assert [claim.status for claim in parse(text).claims] == ["hypothesis", "fact"]
     told = page("how-to/claims")
-    assert re.findall(THREE_CELLS, told, re.MULTILINE) == [rule.name for rule in RULES]
+    assert re.findall(THREE_CELLS, told, re.MULTILINE) == [rule.__name__ for rule in RULES]
     assert all(f"`{name}`" in told for name in MEMBERS)
 
 

@@ -1,30 +1,22 @@
 """Claims: arithmetic decides verdicts, FACTS are bounded, a block is read leniently and checked strictly."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from phronesis.core.items import Item
-from phronesis.core.relations import EvidenceRow
 from phronesis.reasoning.claim_effects import limitation_from
 from phronesis.reasoning.laws.block_rules import read_draft, structure_violations
 from phronesis.reasoning.laws.claim_status import (
-    CLAIMS_FOLD,
     claim_text,
     core_sentence,
-    current_block,
     member_of,
     parse,
     prose_of,
     readable_block,
     render,
-    replaced_fields,
-    status_of,
-    written_of,
 )
 from phronesis.reasoning.laws.facts import FactsView
-from phronesis.reasoning.laws.records import Claim, Product, ReasoningBlock, Tally
+from phronesis.reasoning.laws.records import Claim, Product
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -38,61 +30,6 @@ def claim(name: str = "c1", **given: Any) -> Claim:
 def view(run: str = "r", **values: float | None) -> FactsView:
     products = tuple(Product(name=name, value=value, fraction=0.25) for name, value in values.items())
     return FactsView(run_id=run, named={"M1": "Cu", "modifier": "KI"}, numbers={"ratio": 3.0}, products=products)
-
-
-# Status.
-
-
-def item(block: ReasoningBlock, **standing: Any) -> Item:
-    data = {**written_of(block), "standing": standing}
-    return Item(id="i", kind="reasoning", content="x", entry_id="e", recorded_at=NOW, updated_at=NOW, data=data)
-
-
-def row(polarity: Any, run: str, part: str = "c1") -> EvidenceRow:
-    return EvidenceRow(item_id="i", polarity=polarity, source_key=run, entry_id="e", recorded_at=NOW, part=part)
-
-
-def test_a_current_block_has_the_folded_states() -> None:
-    standing = {
-        "status": "conclusion",
-        "support": {"count": 2, "run_ids": ["a"]},
-        "contra": {"count": 1, "run_ids": []},
-    }
-    block = ReasoningBlock(topic="t", claims=(claim(), claim("c2")))
-    held = item(block, c1=standing)
-    first, second = current_block(held).claims
-    assert (first.status, first.support.count, first.contra.count) == ("conclusion", 2, 1)
-    assert second == claim("c2")
-    assert (status_of(held, "c1"), status_of(held, "c9")) == ("conclusion", "")
-    assert replaced_fields(held, current_block(held)) == {}
-    changed = replaced_fields(held, ReasoningBlock(topic="t", claims=(claim(inference="y"), claim("c2"))))
-    assert set(changed) == {"data.claims"}
-    assert [one["support"]["count"] for one in changed["data.claims"]] == [0, 0]
-    kept = replaced_fields(held, ReasoningBlock(topic="u", claims=current_block(held).claims))
-    assert kept == {"data.topic": "u"}
-
-
-def test_the_fold_writes_states_text_and_scope_whatever_the_order_of_members() -> None:
-    written = item(
-        ReasoningBlock(topic="t", scope="s", claims=(claim(facts={"source_run_ids": ["r"], "b": [{"d": 1, "c": 2}]}),))
-    )
-    folded = CLAIMS_FOLD(written, [row("contra", "a"), row("support", "b")])
-    assert (folded.label, folded.data["standing"]["c1"]["contra"]["count"]) == ("s", 1)
-    assert parse(folded.content).claims[0].support == Tally(count=1, run_ids=("b",))
-    assert '"facts":{"b":[{"c":2,"d":1}],"source_run_ids":["r"]}' in folded.content
-
-
-def test_an_edit_that_changes_one_count_starts_the_claim_anew() -> None:
-    standing = {
-        "status": "hypothesis",
-        "support": {"count": 1, "run_ids": ["a"]},
-        "contra": {"count": 1, "run_ids": ["b"]},
-    }
-    held = item(ReasoningBlock(claims=(claim(),)), c1=standing)
-    [shown] = current_block(held).claims
-    edited = replace(shown, contra=Tally(count=2, run_ids=("b",)))
-    [stored] = replaced_fields(held, ReasoningBlock(claims=(edited,)))["data.claims"]
-    assert (stored["support"]["count"], stored["contra"]["count"]) == (1, 2)
 
 
 # Limitations.

@@ -87,9 +87,7 @@ class LearnVerbs(_RunVerbs):
     def _learn_result(self, written: "writer.WriteResult", run_id: str) -> "item_records.LearnResult":
         if written.pending:
             return item_records.LearnResult(entry_id=written.entry.id, run_id=run_id, pending=True)
-        if written.applied is None:
-            return self._components.runs.learned(self._tenant, written.entry.id)
-        return self._components.runs.just_learned(self._tenant, written.entry, written.applied)
+        return self._components.runs.learned(self._tenant, written.entry.id)
 
     def _same_learn(self, conflict: IdempotencyConflict, payload: Mapping[str, Any]) -> "item_records.LearnResult":
         """Return the learn recorded under a key, if it was of this run.

@@ -3,7 +3,6 @@
 `ClaimJudge` judges; `ItemEffects` computes evidence, edges, text, limitations and deletions.
 """
 
-import re
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +14,7 @@ from phronesis.core.entries import Entry
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow, Polarity
 from phronesis.core.serialization import digest
+from phronesis.models.text_features import has_han
 from phronesis.reasoning.claim_gate import offends
 from phronesis.reasoning.comparisons import read_comparison
 from phronesis.reasoning.laws.claim_status import (
@@ -25,14 +25,12 @@ from phronesis.reasoning.laws.claim_status import (
     written_block,
     written_of,
 )
-from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView, excerpt, metric_of_run, verdict
-from phronesis.reasoning.laws.records import Claim, ReasoningBlock, folded_name
+from phronesis.reasoning.laws.facts import FactsView, excerpt, metric_of_run, verdict
+from phronesis.reasoning.laws.records import Claim, ReasoningBlock
 
 # Verdicts by arithmetic on FACTS, and the limitation written when a claim is contradicted (RB-18, RB-19).
 
 BY_RULE: Final = "rule"
-
-_Sorted = Mapping[tuple[str, ...], Sequence[FactsView]]
 
 BARE: Final = ("Contradicted by the runs that are counted.", "与所计的运行相矛盾。")
 """Limitation written when names from the runs may not appear in a claim: English, Chinese."""
@@ -54,7 +52,6 @@ class ClaimJudge:
     has_feedback: bool
     read_earlier: Callable[[], Sequence[FactsView]]
     kept: MutableMapping[Any, Any] = field(default_factory=dict)
-    _sorted: dict[Sequence[str], _Sorted] = field(default_factory=dict, init=False)
 
     @cached_property
     def _earlier(self) -> Sequence[FactsView]:
@@ -65,8 +62,7 @@ class ClaimJudge:
         test = self.test_of(claim) if self.has_feedback else None
         if test is None:
             return "irrelevant"
-        versus = test.get("versus")
-        return verdict(test, self.run, self._runs_matching(versus) if versus is not None else ())
+        return verdict(test, self.run, self._earlier if test.get("versus") is not None else ())
 
     def test_of(self, claim: Claim) -> Mapping[str, Any] | None:
         """Return the result of `test_of`; a text is parsed once."""
@@ -78,26 +74,6 @@ class ClaimJudge:
         test: Mapping[str, Any] | None = self.kept[key]
         return test
 
-    def _runs_matching(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:
-        """Return the earlier runs that have the names in ``versus``; its ratio is ignored here."""
-        wanted = sorted((ALIASES.get(name, name), folded_name(text)) for name, text in versus.items() if name != RATIO)
-        names = tuple(name for name, _ in wanted)
-        if names not in self._sorted:
-            self._sorted[names] = _by_names(self._earlier, names)
-        return self._sorted[names].get(tuple(text for _, text in wanted), ())
-
-
-def _by_names(runs: Sequence[FactsView], names: Sequence[str]) -> _Sorted:
-    """Group runs by the values of some named fields; runs that lack one are left out."""
-    folded: dict[tuple[str | None, ...], tuple[str, ...]] = {}  # few distinct values over many runs
-    found: dict[tuple[str, ...], list[FactsView]] = {}
-    for one in runs:
-        texts = tuple(map(one.named.get, names))
-        if texts not in folded:
-            folded[texts] = tuple(folded_name(text) for text in texts if text is not None)
-        found.setdefault(folded[texts], []).append(one)
-    return {texts: these for texts, these in found.items() if len(texts) == len(names)}
-
 
 # The limitation that code writes when a conclusion is demoted without a stated reason (requirement RB-19).
 
@@ -107,7 +83,6 @@ MAX_RUNS: Final = 3
 MAX_NAME: Final = 60
 """Maximum characters of a run's label, and of the name of a product or run."""
 
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 # A name must not introduce an alias such as [C12], and is limited to one line.
 _ROUND: Final = str.maketrans("[]【】［］〔〕\n\r\t", "()()()()   ")
 
@@ -119,7 +94,7 @@ def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapp
     judged them, None where a model did. Names of runs, modifiers and products are as given.
     """
     test = test if test is not None else claim.test
-    chinese = _HAN.search("".join((claim.inference, claim.constraint, *claim.conditions))) is not None
+    chinese = _is_chinese(claim)
     say, joint, end = (_in_chinese, "；", "。") if chinese else (_in_english, "; ", ".")
     shown = contradicting[-MAX_RUNS:]
     parts = [say(_name(view.run_id), _name(view.label), _measure(view, test)) for view in shown]
@@ -165,8 +140,11 @@ def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mappi
     """Return the limitation that a demoted claim gains, judged by ``test``, in a wording that the gate allows."""
     nameless = [replace(view, label="") for view in contradicting]
     texts = (limitation_from(claim, views, test) for views in (contradicting, nameless))
-    chinese = limitation_from(claim, nameless[:1], None).startswith("在")
-    return next((text for text in texts if not offends(text)), BARE[1] if chinese else BARE[0])
+    return next((text for text in texts if not offends(text)), BARE[_is_chinese(claim)])
+
+
+def _is_chinese(claim: Claim) -> bool:
+    return has_han("".join((claim.inference, claim.constraint, *claim.conditions)))
 
 
 def add_limitation(block: ReasoningBlock, claim_id: str, text: str) -> ReasoningBlock:

@@ -26,7 +26,7 @@ from phronesis.core.serialization import parse_folded, split_words
 from phronesis.errors import Violation
 from phronesis.models.reader import TextClassifier, load_reader, load_text_classifier
 from phronesis.models.text_features import sentences, simplified_characters
-from phronesis.reasoning.laws.block_rules import MAX_VIOLATIONS, STRUCTURE, BlockRule, Draft, read_draft
+from phronesis.reasoning.laws.block_rules import MAX_VIOLATIONS, STRUCTURE, Draft, read_draft
 from phronesis.reasoning.laws.records import CLAIMS, MEMBERS, TOPIC
 
 # Words and forms of forbidden wording.
@@ -234,7 +234,7 @@ def gate(text: str, item_status: object = "active") -> list[Violation]:
     """Return the violations of a block in the order of the rules, at most a hundred; empty if it is valid."""
     draft = read_draft(text)
     draft.item_status = item_status
-    return list(islice((found for rule in RULES for found in rule.check(draft)), MAX_VIOLATIONS))
+    return list(islice((found for rule in RULES for found in rule(draft)), MAX_VIOLATIONS))
 
 
 def offends(text: str) -> bool:
@@ -284,13 +284,7 @@ def positive_constraint(draft: Draft) -> Iterator[Violation]:
             yield _violation(draft, POSITIVE_CONSTRAINT, key, message, claim)
 
 
-RULES: Final = (
-    *STRUCTURE,
-    BlockRule("item_status", "an item that is active or archived", item_status),
-    BlockRule(KB_ALIAS, "no run-local alias such as [C12]", kb_alias),
-    BlockRule(NEXT_STEP, "no instruction what to do next", next_step),
-    BlockRule(POSITIVE_CONSTRAINT, "negative constraints, or a marked exception", positive_constraint),
-)
+RULES: Final = (*STRUCTURE, item_status, kb_alias, next_step, positive_constraint)
 """All rules, in the order in which violations are listed."""
 
 _Claim = Mapping[str, Any] | None

@@ -28,8 +28,8 @@ from phronesis.reasoning.laws.claim_status import (
     claim_text,
     prose_of,
     replaced_fields,
+    stated_of,
     written_block,
-    written_of,
 )
 from phronesis.reasoning.laws.facts import GenericFacts
 from phronesis.reasoning.laws.records import CLAIM, REASONING, Feedback, Run, checked_feedback, checked_run
@@ -93,8 +93,7 @@ def reasoning_payload(content: object) -> dict[str, Any]:
     violations = check_block(content)
     if violations:
         raise ClaimsRefused.of(violations)
-    written = written_of(block_of(read_draft(str(content))))
-    return {name: value for name, value in written.items() if value is not None}
+    return stated_of(block_of(read_draft(str(content))))
 
 
 def made_id(entry: Entry) -> str:
@@ -207,8 +206,7 @@ def run_payload(run: object) -> dict[str, Any]:
 
 def recorded_run(payload: Mapping[str, Any]) -> Run:
     """Return the run in a payload."""
-    known = {name: value for name, value in payload.items() if name != _EXTRA}
-    return replace(checked_run(known), extra=payload.get(_EXTRA, {}))
+    return _run(payload.get("run_id", ""), payload)
 
 
 def feedback_payload(feedback: object) -> dict[str, Any]:
@@ -229,14 +227,18 @@ def find_run(view: LaneView, run_id: str) -> Item | None:
 
 def run_of(item: Item) -> Run:
     """Return the run of an item."""
-    data = item.data
+    return _run(item.run_id or "", item.data)
+
+
+def _run(run_id: str, members: Mapping[str, Any]) -> Run:
+    """Return the run whose members were checked when it was recorded."""
     return Run(
-        run_id=item.run_id or "",
-        output=data.get("output") or {},
-        raw=data.get("raw") or "",
-        trace=data.get("trace"),
-        memory_ids=tuple(data.get("memory_ids") or ()),
-        extra=data.get("extra") or {},
+        run_id=run_id,
+        output=members.get("output") or {},
+        raw=members.get("raw") or "",
+        trace=members.get("trace"),
+        memory_ids=tuple(members.get("memory_ids") or ()),
+        extra=members.get(_EXTRA) or {},
     )
 
 

@@ -248,11 +248,11 @@ def used_ids(run: Run, read: Sequence[Mapping[str, Any]]) -> list[str]:
     """
     said = run.fields().get("memory_ids")
     listed: list[Any] = [*run.memory_ids, *(said if isinstance(said, list) else ())]
-    listed += [found[1] for found in _CITED.finditer(run.raw[:SEARCHED])]
-    texts = list(_cut_texts(_texts([run.output, run.trace]), SEARCHED))
-    listed += [found[1] for text, _ in texts for found in _CITED.finditer(text)]
+    listed += _CITED.findall(run.raw[:SEARCHED])
+    texts = list(_texts([run.output, run.trace]))
+    listed += _CITED.findall("\n".join(text for text, _ in texts)[:SEARCHED])
     listed += [row["item_id"] for row in read]
-    listed += [found[1] for text, of_read in texts if of_read for found in _NAMED.finditer(text)]
+    listed += _NAMED.findall("\n".join(text for text, of_read in texts if of_read)[:SEARCHED])
     return list(dict.fromkeys(_ids(listed)))
 
 
@@ -274,15 +274,6 @@ def _is_memory_read(step: Mapping[str, Any]) -> bool:
     said = map(step.get, _TOOL_MEMBERS)
     names = [one.get("name") if isinstance(one, Mapping) else one for one in said]
     return any(isinstance(name, str) and _READS.search(name[:_TOOL_NAME]) for name in names)
-
-
-def _cut_texts(texts: Iterable[tuple[str, bool]], characters: int) -> Iterator[tuple[str, bool]]:
-    left = characters
-    for text, of_read in texts:
-        if left <= 0:
-            return
-        yield text[:left], of_read
-        left -= len(text) + 1  # so that empty texts count against the limit too
 
 
 def _ids(listed: Iterable[Any]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal
 
@@ -15,7 +15,7 @@ from phronesis.errors import Violation
 from phronesis.log.payloads import fit
 from phronesis.models.structured_client import drop_invalid
 from phronesis.reasoning.comparisons import read_comparison
-from phronesis.reasoning.laws.block_rules import MAX_CLAIMS
+from phronesis.reasoning.laws.block_rules import MAX_CLAIMS, leaves
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock, folded_name
 from phronesis.reasoning.learn_candidates import MAX_PROPOSED, MAX_TOPIC
@@ -79,7 +79,8 @@ def words_of(claim: Claim) -> dict[str, Any]:
 def stands_in(quote: str, facts: Mapping[str, Any], told: str) -> bool:
     """Return whether a quote occurs in FACTS, in the shown or stored form, ignoring case and spaces."""
     wanted = _fold_text(quote)
-    return wanted in _fold_text(told) or any(wanted in _fold_text(text) for text in _json_texts(facts))
+    texts = (one for one in leaves(facts) if isinstance(one, str))
+    return wanted in _fold_text(told) or any(wanted in _fold_text(text) for text in texts)
 
 
 def facts_text(facts: Mapping[str, Any]) -> str:
@@ -113,14 +114,6 @@ def _json(value: Any) -> str:
 
 def _fold_text(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _json_texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _json_texts(inner)
 
 
 # Schema of the model's answer: classes of claims, proposals, and claims repaired in form.

@@ -6,10 +6,9 @@ or contradicts, at most one per run; the fold computes counts and statuses. A de
 claim refuted by at least two runs is deleted from its block.
 """
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypedDict
 
 from phronesis.core.changes import Changes
@@ -38,7 +37,7 @@ from phronesis.reasoning.claim_effects import (
     may_fall,
 )
 from phronesis.reasoning.handlers import RUN, feedback_of, find_run, run_of
-from phronesis.reasoning.laws.claim_status import WRITTEN, current_block, written_block, written_of
+from phronesis.reasoning.laws.claim_status import WRITTEN, current_block, stated_of, written_block
 from phronesis.reasoning.laws.records import REASONING, Feedback, ReasoningBlock, Run
 from phronesis.reasoning.learn_candidates import RULES, Candidates, RunFacts, propose_by_rules, used_ids
 from phronesis.reasoning.llm_verdicts import (
@@ -73,28 +72,17 @@ MAX_KEPT: Final = 50_000
 """Maximum cached values per lane, about a kilobyte each; beyond it the lane's cache is cleared."""
 
 
-@dataclass(slots=True)
-class LaneCache:
-    """A cache of values by lane, valid for one epoch: an erasure or a rebuild clears it. Thread-safe.
+def lane_caches() -> Callable[[str, int, int], dict[Any, Any]]:
+    """Return the function that gives the cache of a lane, by tenant, lane and epoch: an erasure or rebuild clears it.
 
     Within an epoch a value must depend on its key alone.
     """
 
-    lanes: int = MAX_LANES
-    limit: int = MAX_KEPT
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _kept: "OrderedDict[tuple[str, int], tuple[int, dict[Any, Any]]]" = field(default_factory=OrderedDict)
+    @lru_cache(MAX_LANES)
+    def cache_of(_tenant: str, _lane_id: int, _epoch: int) -> dict[Any, Any]:
+        return {}
 
-    def of(self, view: LaneView) -> dict[Any, Any]:
-        """Return the cache of a lane, to read and to extend."""
-        name, epoch = (view.unit.tenant, view.lane_id), view.lane.epoch
-        with self._lock:
-            known = self._kept.pop(name, None)
-            values = known[1] if known is not None and known[0] == epoch and len(known[1]) <= self.limit else {}
-            self._kept[name] = (epoch, values)
-            while len(self._kept) > self.lanes:
-                self._kept.popitem(last=False)
-        return values
+    return cache_of
 
 
 LEARN: Final = "learn"
@@ -122,7 +110,7 @@ class LearnPreparer:
     candidates: Candidates
     asker: Callable[[str | None], StructuredClient | None] = lambda _reference: None
     decider: Decider | None = None
-    kept: LaneCache = field(default_factory=LaneCache)
+    kept: Callable[[str, int, int], dict[Any, Any]] = field(default_factory=lane_caches)
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes: FACTS, candidates, accepted and dropped proposals, and a verdict on every claim."""
@@ -180,7 +168,9 @@ class LearnPreparer:
         classes: Classes,
     ) -> list[Outcome]:
         feedback, told, known = feedback_of(run), self.telling.view(run), question.known
-        kept = self.kept.of(view)
+        kept = self.kept(view.unit.tenant, view.lane_id, view.lane.epoch)
+        if len(kept) > MAX_KEPT:
+            kept.clear()
         scales = ClaimJudge(told, feedback is not None, lambda: self.telling.earlier(view, run, kept), kept)
         bearing = {
             item_id: [classes.row(scales, item_id, claim) for claim in block.claims] for item_id, block in known.items()
@@ -245,8 +235,8 @@ def _new(scales: ClaimJudge, block: ReasoningBlock, before: ReasoningBlock | Non
 
 
 def _accepted_row(one: AcceptedProposal) -> dict[str, Any]:
-    written = {name: value for name, value in written_of(one.block).items() if value is not None}
-    return {"action": one.proposal.action, "item_id": one.item_id, "written": written, "made_by": one.proposal.made_by}
+    proposal, written = one.proposal, stated_of(one.block)
+    return {"action": proposal.action, "item_id": one.item_id, "written": written, "made_by": proposal.made_by}
 
 
 def apply_learn(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:

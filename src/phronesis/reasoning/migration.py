@@ -25,7 +25,7 @@ from phronesis.engine.writer import Writer, WriteResult
 from phronesis.errors import Erased, IdempotencyConflict, Violation
 from phronesis.log.payloads import load_entry
 from phronesis.models.structured_client import StructuredClient
-from phronesis.reasoning.laws.claim_status import WRITTEN, text_of, written_block, written_of
+from phronesis.reasoning.laws.claim_status import WRITTEN, stated_of, text_of, written_block
 from phronesis.reasoning.laws.records import REASONING, MigratedSource, MigrationStatus, TakenOut
 from phronesis.reasoning.migration_rewriting import PROMPT_VERSION, RULES, OldMemory, Rewriting, ask, rewrite_by_rules
 from phronesis.reasoning.migration_sources import OldRow
@@ -87,9 +87,9 @@ class Rewriter:
         old = memory_of(payload, item, entry_id=entry.id)
         made, said = self.rewrite(bench.tenant, old)
         bodies: dict[str, list[Mapping[str, Any]]] = {
-            WRITTEN_ROLE: [{"written": _without_none(written_of(block))} for block in made.blocks],
+            WRITTEN_ROLE: [{"written": stated_of(block)} for block in made.blocks],
             TAKEN_OUT: [one.to_dict() for one in made.taken_out],
-            REFUSED: [{"how": self.how, **_without_none(asdict(one))} for one in made.violations],
+            REFUSED: [{"how": self.how, **_members(one)} for one in made.violations],
         }
         return said + [
             Outcome(role=role, made_by=made.made_by, body=body, n=n)
@@ -98,8 +98,8 @@ class Rewriter:
         ]
 
 
-def _without_none(members: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in members.items() if value is not None}
+def _members(violation: Violation) -> dict[str, Any]:
+    return {name: value for name, value in asdict(violation).items() if value is not None}
 
 
 def memory_of(payload: Mapping[str, Any], item: Item | None, *, entry_id: str) -> OldMemory:

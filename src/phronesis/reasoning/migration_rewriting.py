@@ -21,23 +21,13 @@ from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import InputError, Violation
 from phronesis.log.payloads import fit
 from phronesis.models.structured_client import StructuredClient, Task, prompt
-from phronesis.reasoning import migration_sources
-from phronesis.reasoning.claim_gate import (
-    KB_ALIAS,
-    NEXT_STEP,
-    POSITIVE_CONSTRAINT,
-    find_violation,
-    fold,
-    gate,
-    without_aliases,
-    without_quotations,
-)
+from phronesis.reasoning import claim_gate, migration_sources
+from phronesis.reasoning.laws.block_repair import repair
 from phronesis.reasoning.laws.block_rules import MAX_CLAIMS, read_draft
 from phronesis.reasoning.laws.claim_status import block_of, core_sentence, text_of
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import HEADER, Claim, ReasoningBlock, TakenOut
 from phronesis.reasoning.migration_sources import Statement, read_statements, says_something
-from phronesis.reasoning.proposal_filter import repair
 
 RULES: Final = "migrate-rules/1"
 """Version of the rewriting rules. Raise it when they change."""
@@ -106,10 +96,10 @@ def rewrite_by_rules(old: OldMemory) -> Rewriting:
 
 def _keep_block(old: OldMemory) -> Rewriting:
     """Return the rewriting of a memory that is a block of claims already, repaired in form if that suffices."""
-    violations, text = gate(old.text), old.text
+    violations, text = claim_gate.gate(old.text), old.text
     repaired = repair(text) if violations else None
     if repaired is not None:
-        violations, text = gate(repaired.text), repaired.text
+        violations, text = claim_gate.gate(repaired.text), repaired.text
     blocks = () if violations else (block_of(read_draft(text)),)
     return Rewriting(made_by=RULES, blocks=blocks, violations=violations)
 
@@ -139,7 +129,7 @@ def lawful(
         )
         for n, part in enumerate(parts, start=1)
     ]
-    violations = [found for block in blocks for found in gate(text_of(block))]
+    violations = [found for block in blocks for found in claim_gate.gate(text_of(block))]
     return Rewriting(made_by=made_by, blocks=() if violations else blocks, taken_out=taken_out, violations=violations)
 
 
@@ -157,17 +147,17 @@ def topic_of(old: OldMemory, title: str, claims: Sequence[Claim]) -> str:
     """Return a topic that the gate accepts: the title, the first words of a claim, or the memory's name."""
     first = core_sentence(claims[0].inference or claims[0].constraint)
     for text in (title, first):
-        topic = excerpt(" ".join(migration_sources.tidy_text(without_aliases(text)).split()), MAX_TOPIC)
-        if topic and not gate(text_of(ReasoningBlock(topic=topic))):
+        topic = excerpt(" ".join(migration_sources.tidy_text(claim_gate.without_aliases(text)).split()), MAX_TOPIC)
+        if topic and not claim_gate.gate(text_of(ReasoningBlock(topic=topic))):
             return topic
     return f"Migrated memory {old.origin}"
 
 
 def _add_statement(making: _ClaimsBuilder, statement: Statement) -> None:
     """Add one statement: as a claim, as a condition or limitation of others, or to the statements left out."""
-    text = without_aliases(statement.text)
+    text = claim_gate.without_aliases(statement.text)
     if text != statement.text:
-        making.taken_out.append(TakenOut(KB_ALIAS, statement.text))
+        making.taken_out.append(TakenOut(claim_gate.KB_ALIAS, statement.text))
         text = migration_sources.tidy_text(text)
         if not says_something(text):
             return
@@ -176,13 +166,13 @@ def _add_statement(making: _ClaimsBuilder, statement: Statement) -> None:
         making.taken_out.append(TakenOut(QUESTION, text))
     elif label in ("conditions", "limitations"):
         if _orders(text):
-            making.taken_out.append(TakenOut(NEXT_STEP, text))
+            making.taken_out.append(TakenOut(claim_gate.NEXT_STEP, text))
         else:
             making.everywhere[label].append(text)
-    elif fold(text) in making.said:
+    elif claim_gate.fold(text) in making.said:
         making.taken_out.append(TakenOut(REPEATED, text))
     else:
-        making.said.add(fold(text))
+        making.said.add(claim_gate.fold(text))
         _claim(making, text, label)
 
 
@@ -191,19 +181,19 @@ def _claim(making: _ClaimsBuilder, text: str, label: str | None) -> None:
     if avoided is not None:
         constrained = _make_claim(making.old, text, constraint=f"avoid[{avoided}]")
         for claim in (constrained, replace(constrained, inference="")):
-            if not gate(text_of(ReasoningBlock(topic="", claims=(claim,)))):
+            if not claim_gate.gate(text_of(ReasoningBlock(topic="", claims=(claim,)))):
                 making.claims.append(claim)
                 return
     if label == "next" or _orders(text):
-        making.taken_out.append(TakenOut(NEXT_STEP, text))
-    elif _orders(text, POSITIVE_CONSTRAINT):
+        making.taken_out.append(TakenOut(claim_gate.NEXT_STEP, text))
+    elif _orders(text, claim_gate.POSITIVE_CONSTRAINT):
         making.claims.append(_make_claim(making.old, migration_sources.as_report(text)))
     else:
         making.claims.append(_make_claim(making.old, text))
 
 
-def _orders(text: str, rule: str = NEXT_STEP) -> bool:
-    return find_violation(rule, without_quotations(fold(text))) is not None
+def _orders(text: str, rule: str = claim_gate.NEXT_STEP) -> bool:
+    return claim_gate.find_violation(rule, claim_gate.without_quotations(claim_gate.fold(text))) is not None
 
 
 def _make_claim(old: OldMemory, inference: str, *, constraint: str = "") -> Claim:

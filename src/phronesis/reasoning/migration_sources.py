@@ -16,6 +16,7 @@ from phronesis.core.text import UNSPACED, check_id, check_text, storable
 from phronesis.core.timestamps import isoformat, parse_past
 from phronesis.errors import InputError
 from phronesis.log import inputs
+from phronesis.models.text_features import has_han
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions, items_before
@@ -42,18 +43,12 @@ _RUNS: Final = re.compile(
     re.IGNORECASE,
 )
 _ONE_ID: Final = re.compile(_ID)
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _ROUND: Final = str.maketrans("[]【】［］〔〕", "()()()()")
 _EMPTY_BRACKETS: Final = re.compile(
     r"\s{0,2}[(（]\s{0,2}(?:(?:see|cf\.?|refs?\.?|from|e\.g\.|见|参见|参考|引自|来自)\s{0,2})?(?:[,，、;；and和与]{0,4}\s{0,2}){0,1}[)）]",
     re.IGNORECASE,
 )
 _LOOSE: Final = re.compile(r"\s{1,8}(?=[,.;:!?，。；：！？、)）])|(?<=[(（])\s{1,8}")
-
-
-def is_chinese(text: str) -> bool:
-    """Return whether a text contains a Chinese character."""
-    return _HAN.search(text) is not None
 
 
 def tidy_text(text: str) -> str:
@@ -103,7 +98,7 @@ def is_result(text: str) -> bool:
 
 def as_report(text: str) -> str:
     """Return advice rephrased as a report of an earlier memory."""
-    if is_chinese(text):
+    if has_han(text):
         return f"早先的记忆写道：「{text.translate(str.maketrans('「」『』“”', '‘’‘’‘’'))}」"
     plain = text.translate(str.maketrans('“”"', "'''"))
     return f'An earlier memory noted: "{plain}"'

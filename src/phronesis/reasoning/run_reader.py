@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from phronesis.core.changes import Delta
 from phronesis.core.confidence import Judgement
 from phronesis.core.entries import Entry
 from phronesis.core.ids import LaneName
@@ -14,7 +13,6 @@ from phronesis.core.reports import Page
 from phronesis.core.results import Degraded
 from phronesis.core.serialization import decode
 from phronesis.core.timestamps import to_micros
-from phronesis.engine.entry_applier import AppliedEntry
 from phronesis.engine.handler import DEGRADED_ROLE, decider_of
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.errors import NotFound
@@ -44,7 +42,7 @@ from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.impressions import WHOLE_ITEM, Use, used_by
-from phronesis.store.items import read_items
+from phronesis.store.items import lane_of_item, read_items
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane, get_lane
 from phronesis.store.log import find_entry, read_outcomes, seqs_of_entries
@@ -75,10 +73,7 @@ class RunReader:
         """Return a run; NotFound if the lane has none of that id."""
         item = self.need(tenant, name, run_id)
         with self.database.transaction(tenant, "read") as unit:
-            lane = find_lane(unit, name)
-            if lane is None:
-                raise NotFound(f"nothing was ever stored for {name}", field="run_id")
-            return self._record(unit, lane, name, item)
+            return self._record(unit, get_lane(unit, lane_of_item(unit, item.id) or 0), name, item)
 
     def listed(self, tenant: str, name: LaneName, *, limit: int, cursor: str | None = None) -> Page[RunRecord]:
         """Return a page of the lane's unarchived runs, newest first: the one after ``cursor``, or the first."""
@@ -122,17 +117,7 @@ class RunReader:
             outcomes: dict[str, list[Mapping[str, Any]]] = {}
             for row in read_outcomes(unit, [entry.id])[entry.id]:
                 outcomes.setdefault(row["role"], []).append(decode(row["body"]))
-            deltas = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
-            return _result(unit, entry, outcomes, deltas=deltas, left={})
-
-    def just_learned(self, tenant: str, entry: Entry, applied: AppliedEntry) -> LearnResult:
-        """Return the result of a learn applied by this call, without reading again what it read and wrote."""
-        settled = applied.settled
-        outcomes = {role: [outcome.body for outcome in listed] for role, listed in applied.outcomes.items()}
-        deltas = {delta.item_id: delta for delta in settled.deltas}
-        moved = {item.id: item for item in (*settled.created, *settled.updated)}
-        with self.database.transaction(tenant, "read") as unit:
-            return _result(unit, entry, outcomes, deltas=deltas, left=moved)
+            return _result(unit, entry, outcomes)
 
     def _record(self, unit: Unit, lane: Lane, name: LaneName, item: Item) -> RunRecord:
         run = run_of(item)
@@ -195,17 +180,14 @@ def _result(
     unit: Unit,
     entry: Entry,
     outcomes: Mapping[str, Sequence[Mapping[str, Any]]],
-    *,
-    deltas: Mapping[str, Delta],
-    left: Mapping[str, Item],
 ) -> LearnResult:
-    """Return the result of a learn from its outcomes by role, its deltas, and items known to be as it left them."""
+    """Return the result of a learn from its outcomes by role, and the items as it left them."""
     lane = get_lane(unit, entry.lane_id)
     rows = outcomes.get(VERDICTS, ())
     run_id = str(entry.payload.get("run_id", ""))
-    held = read_items(unit, lane, [row["item_id"] for row in rows if row["item_id"] not in left]).values()
-    known = known_at(unit, lane.lane_id, held, to_micros(entry.recorded_at))
-    left = {**left, **{item.id: item for item in known}}
+    deltas = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
+    held = read_items(unit, lane, [row["item_id"] for row in rows]).values()
+    left = {item.id: item for item in known_at(unit, lane.lane_id, held, to_micros(entry.recorded_at))}
     judged = []
     for item, claims in ((left[row["item_id"]], row["claims"]) for row in rows if row["item_id"] in left):
         moved = deltas.get(item.id)

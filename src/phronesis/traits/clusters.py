@@ -8,7 +8,6 @@ from math import ceil, log2
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from phronesis.core.confidence import Grade
 from phronesis.traits.laws.records import MemoryInput, TraitInput
@@ -17,9 +16,6 @@ from phronesis.traits.memory_features import STATED, MemoryFeatures, behaviours_
 from phronesis.traits.similarity import MemorySimilarity
 
 # Which trait a memory belongs to: as the memories that show the trait, and its sentence, say.
-
-FIT: Final = 0.6
-"""How alike on average a memory is to what shows a trait, to belong to it."""
 
 FEW: Final = 16
 SURE: Final = 2.0
@@ -90,15 +86,15 @@ def fits(n: int, known: KnownTrait, readings: Sequence[MemoryFeatures], likeness
     if known.members:
         mean = likeness.mean(n, known.members)
         holds = {"ended", "negated"}.isdisjoint(one.marks) and not one.behaviours.isdisjoint(known.behaviours)
-        if likeness.alike is not None and len(readings) < FEW and holds:
-            return SURE
-        return mean if likeness.alike is None else min(mean, _like_most(n, known.members, likeness))
+        if likeness.by_words:
+            return mean
+        return SURE if holds and len(readings) < FEW else min(mean, _like_most(n, known.members, likeness))
     return float(bool(one.behaviours & known.behaviours)) or 0.4 * len(one.stems & known.stems)
 
 
 def misfits(known: KnownTrait, likeness: MemorySimilarity) -> frozenset[int]:
     """Return what shows a trait and is not like most of the rest; nothing where words alone are compared."""
-    if likeness.alike is None or len(known.members) < MIN_MEMORIES:
+    if likeness.by_words or len(known.members) < MIN_MEMORIES:
         return frozenset()
     others = {n: [other for other in known.members if other != n] for n in known.members}
     return frozenset(n for n in known.members if _like_most(n, others[n], likeness) < MISFIT)
@@ -106,7 +102,7 @@ def misfits(known: KnownTrait, likeness: MemorySimilarity) -> frozenset[int]:
 
 def _like_most(n: int, others: Sequence[int], likeness: MemorySimilarity) -> float:
     """Return how alike a memory is, at least, to the `MOST_OF` others that are most like it."""
-    alike = np.sort(likeness.row(n)[list(others)])[::-1]
+    alike = np.sort(likeness.alike[n, list(others)])[::-1]
     return float(alike[ceil(MOST_OF * len(alike) - 1e-9) - 1])
 
 
@@ -150,9 +146,7 @@ def average_linkage(likeness: MemorySimilarity, free: Sequence[bool]) -> list[Gr
     is left out before. A group holds those it was made of. Time goes with the square of those that are near something.
     """
     places = np.flatnonzero(np.array(free, np.bool_))
-    alike = np.zeros((len(places), len(places)), np.float32)
-    for n, place in enumerate(places):
-        alike[n] = likeness.row(int(place))[places]
+    alike = likeness.alike[np.ix_(places, places)]
     alike = np.round((alike + alike.T) / 2, 4)
     np.fill_diagonal(alike, -np.inf)
     near = np.flatnonzero(alike.max(axis=1, initial=-np.inf) >= NEAR)
@@ -220,18 +214,11 @@ def _one_field(group: Group, readings: Sequence[MemoryFeatures]) -> float:
     return max((sum(name in one for one in fields) for name in named), default=0) / len(fields)
 
 
-# Clusters of memories that show one behaviour, and which trait a memory belongs to.
-
-Mask = npt.NDArray[np.bool_]
-
 MIN_PLACES: Final = 3
 """Sessions that a behaviour shows in: what is said again and again in one is one occasion, and three are asked for."""
 
 MAX_MEMBERS: Final = 40
 """Memories that a new trait cites; there may be thousands, and forty show it."""
-
-HABITUAL: Final = 0.05
-"""How much more alike a memory counts that says that it recurs ("again", "as usual")."""
 
 
 def recurs(members: Sequence[MemoryFeatures]) -> bool:
@@ -251,66 +238,6 @@ def most_telling(members: Sequence[int], likeness: MemorySimilarity) -> list[int
         return list(members)
     kept = set(sorted(members, key=lambda n: -round(likeness.mean(n, members), 4))[:MAX_MEMBERS])
     return [n for n in members if n in kept]
-
-
-def grown(
-    readings: Sequence[MemoryFeatures],
-    likeness: MemorySimilarity,
-    *,
-    seeds: Sequence[int],
-    free: Sequence[bool],
-    near: float,
-    close: float,
-) -> list[list[int]]:
-    """Return clusters around seeds, the densest first: of memories alike on average to those that are in already.
-
-    ``near``: how alike the first two are; ``close``: how alike the others are on average. Each memory is in one cluster
-    at most; a cluster recurs (`recurs`).
-    """
-    if not seeds:
-        return []
-    left = np.array(free, np.bool_)
-    lift = np.array([HABITUAL * one.habit for one in readings])
-    weight = {}
-    for seed in seeds:
-        row = likeness.row(seed)
-        alike = np.sort(row[left & (row >= near)])[-MAX_MEMBERS - 1 :]
-        weight[seed] = float(alike.sum()) - float(row[seed])
-    order = sorted(seeds, key=lambda n: (-round(weight[n], 4), _key(readings[n])))
-    found = []
-    for seed in order:
-        if not left[seed]:
-            continue
-        members = _around(seed, likeness, left=left, lift=lift, near=near, close=close)
-        if recurs([readings[n] for n in members]):
-            found.append(sorted(members, key=lambda n: _key(readings[n])))
-            left[members] = False
-    return found
-
-
-def _around(
-    seed: int, likeness: MemorySimilarity, *, left: Mask, lift: npt.NDArray[np.float64], near: float, close: float
-) -> list[int]:
-    """Return a seed and, one after the other, what is most alike on average to those that are in already."""
-    members = [seed]
-    total = likeness.row(seed).copy()
-    open_ = left.copy()
-    open_[seed] = False
-    least = near
-    while len(members) < MAX_MEMBERS:
-        mean = np.where(open_, np.round(total / len(members) + lift, 4), -1.0)
-        best = int(mean.argmax())  # the earliest of those that are as alike: memories stand in the order of time
-        if mean[best] < least:
-            break
-        members.append(best)
-        open_[best] = False
-        total = total + likeness.row(best)
-        least = close
-    return members
-
-
-def _key(one: MemoryFeatures) -> tuple[object, ...]:
-    return (one.at, one.id)
 
 
 # How good new evidence of a trait is (NM-06).

@@ -10,7 +10,7 @@ falls back to the plainest.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 import pydantic
 
@@ -299,16 +299,12 @@ class ModelStrategy:
     questions: StructuredClient | None = None
     special: StructuredClient | None = None
     look: Look = field(default=lambda _bench, _question: ())
+    origin: ClassVar[Origin] = "model"
 
     @property
     def name(self) -> str:
         """Gateway, model, and prompt version."""
         return f"{self.asker.name} {PROMPT_VERSION}"
-
-    @property
-    def origin(self) -> Origin:
-        """The origin of its results: model."""
-        return "model"
 
     def wishes(
         self, bench: PrepareContext, entry: Entry, material: ReflectionInput, _sensitive: Callable[[str], bool]

@@ -20,7 +20,6 @@ from typing import Any, Final, Literal
 from Stemmer import Stemmer
 
 from phronesis.core.lazy_loading import load_once
-from phronesis.errors import PhronesisError
 from phronesis.index.tokens import tokenize
 from phronesis.models.reader import TextClassifier, load_reader, load_text_classifier
 from phronesis.models.text_features import has_han, normalise_text
@@ -101,20 +100,15 @@ def _stem(word: str) -> str:
 @load_once
 def the_tables() -> Tables:
     """Return the tables that are installed with the package."""
-    return parse_tables((files(__package__) / "behaviour_words.toml").read_text("utf-8"))
-
-
-def parse_tables(source: str) -> Tables:
-    """Read the tables; PhronesisError when one names what is not there."""
-    given = tomllib.loads(source)
+    given = tomllib.loads((files(__package__) / "behaviour_words.toml").read_text("utf-8"))
     opposites = defaultdict[str, set[str]](set)
     for one, others in given["opposite"].items():
         for other in others:
             opposites[one].add(other)
             opposites[other].add(one)
-    tables = Tables(
+    return Tables(
         behaviours={
-            name: Behaviour(field=field, opposites=frozenset(opposites.get(name, ())), **_parse_words(rest))
+            name: Behaviour(field=field, opposites=frozenset(opposites[name]), **_parse_words(rest))
             for name, (field, *rest) in given["behaviour"].items()
         },
         fields={
@@ -128,19 +122,6 @@ def parse_tables(source: str) -> Tables:
         },
         marks={name: Words(**_parse_words(row)) for name, row in given["mark"].items()},
     )
-    _check(tables, opposites)
-    return tables
-
-
-def _check(tables: Tables, opposites: Mapping[str, set[str]]) -> None:
-    named = [
-        *((name, one.field, tables.fields) for name, one in tables.behaviours.items()),
-        *((name, one.core, tables.cores) for name, one in tables.fields.items()),
-        *(("opposite", name, tables.behaviours) for name in opposites),
-    ]
-    for name, other, there in named:
-        if other not in there:
-            raise PhronesisError(f"behaviour_words.toml: {name} names {other!r}, which is not there")
 
 
 def _parse_say(pair: Sequence[str]) -> Say:

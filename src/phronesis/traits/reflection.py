@@ -18,7 +18,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.core.timestamps import isoformat
 from phronesis.engine.content_guards import Guard
-from phronesis.engine.handler import ANSWERS, Decisions, Handler, Outcomes, Prepare, PrepareContext
+from phronesis.engine.handler import ANSWERS, Decisions, Outcomes, PrepareContext
 from phronesis.models.decision import HARMLESS, Decider, ask_sensitive
 from phronesis.store.lane_view import LaneView
 from phronesis.traits import behaviours, trait_changes
@@ -100,34 +100,21 @@ def make_cycle(
 # Operations and answers of special reflections as bodies of outcomes, under the source's keys.
 
 
-def as_body(wishes: ProposedOperations) -> dict[str, Any]:
-    """Return operations as the body of an outcome."""
-    return {name: [_fields(one) for one in getattr(wishes, name)] for name in OPERATIONS}
-
-
 def from_body(body: Mapping[str, Any]) -> ProposedOperations:
-    """Return the operations in a body made by ``as_body``."""
+    """Return the operations in the body of an outcome, which holds them by their lists."""
     return ProposedOperations(**{name: [kind(**one) for one in body[name]] for name, kind in OPERATIONS.items()})
 
 
 def special_body(trait_id: str, said: TraitRevision) -> dict[str, Any]:
     """Return the answer of a special reflection as the body of an outcome."""
-    words = {name: getattr(said, name) for name in _REVISION}
-    return {"trait_id": trait_id, **words, "split": [_fields(side) for side in said.sides]}
+    fields = asdict(said)
+    return {"trait_id": trait_id, "split": fields.pop("sides"), **fields}
 
 
 def special_from(body: Mapping[str, Any]) -> TraitRevision:
     """Return the answer in a body made by ``special_body``."""
-    return TraitRevision(
-        sides=[TraitSide(**side) for side in body["split"]], **{name: body[name] for name in _REVISION}
-    )
-
-
-_REVISION: Final = ("action", "new_content", "reasoning")
-
-
-def _fields(record: Any) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(record).items()}
+    words = {name: body[name] for name in ("action", "new_content", "reasoning")}
+    return TraitRevision(sides=[TraitSide(**side) for side in body["split"]], **words)
 
 
 # Usage credit: traits that contexts and searches showed gain usefulness (requirement NM-15).
@@ -229,7 +216,7 @@ class ReflectionPreparer:
         carry_out(work, wishes)
         specials, later = self._reconsider_traits(bench, entry, work, guard)
         body = {
-            **as_body(wishes),
+            **asdict(wishes),
             "links": [list(link) for link in material.links],
             "origin": self.mind.origin,
             **leaning,
@@ -325,11 +312,6 @@ def _due(material: ReflectionInput, entry: Entry, thresholds: Thresholds) -> Ref
     if overtaken and not learned.memories:
         asked = {}
     return due(learned, entry.recorded_at, thresholds, **asked)
-
-
-def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
-    """Return the handler of ``reflect`` with this prepare."""
-    return (Handler(verb=REFLECT, apply=apply, prepare=prepare),)
 
 
 FOLDS: Final[Mapping[str, Fold]] = {TRAIT: TRAITS_FOLD}

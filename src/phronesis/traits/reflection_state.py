@@ -30,9 +30,7 @@ from phronesis.traits.laws.strength import (
     TRAITS_FOLD,
     TREND,
     NewMemories,
-    Strength,
     confidence_at,
-    fold_strength,
 )
 
 SIDES: Final = "sides"
@@ -40,7 +38,7 @@ SIDES: Final = "sides"
 
 
 MOST_COMPARED: Final = 5_000
-"""Maximum earlier memories compared with the new ones, the latest: older ones already have their traits."""
+"""Maximum memories that are compared, the latest: older ones already have their traits. It takes some 100 MB."""
 
 
 class Link(NamedTuple):
@@ -68,10 +66,9 @@ class ReflectionInput:
     links: Sequence[Link] = ()
 
     def latest(self) -> list[Item]:
-        """Return all new memories and the latest of the others, oldest first."""
-        room = max(0, MOST_COMPARED - len(self.new))
-        earlier = [memory for memory in self.memories if memory.id not in self.new]
-        kept = {memory.id for memory in earlier[max(0, len(earlier) - room) :]} | self.new
+        """Return the memories that are compared, oldest first: the latest, the new ones before the others."""
+        ranked = sorted(self.memories, key=lambda memory: memory.id in self.new)
+        kept = {memory.id for memory in ranked[-MOST_COMPARED:]}
         return [memory for memory in self.memories if memory.id in kept]
 
     def readable(self) -> "ReflectionInput":
@@ -220,10 +217,6 @@ class ReflectionState:
             rows={trait: list(material.evidence.get(trait, ())) for trait in material.traits},
         )
 
-    def strength(self, trait_id: str) -> Strength:
-        """Return a trait's strength."""
-        return fold_strength(self.traits[trait_id], self._sorted_rows(trait_id))
-
     def known(self, trait_id: str) -> frozenset[str]:
         """Return the memories that a trait already counts, for or against."""
         return frozenset(row.source_key for row in self.rows.get(trait_id, ()))
@@ -362,11 +355,9 @@ class ReflectionState:
             occurred_at=memory.occurred_at,
         )
 
-    def _sorted_rows(self, trait_id: str) -> list[EvidenceRow]:
-        return sorted(self.rows.get(trait_id, ()), key=lambda row: (row.recorded_at, row.identity))
-
     def _refold(self, trait_id: str) -> None:
-        self.traits[trait_id] = TRAITS_FOLD(self.traits[trait_id], self._sorted_rows(trait_id))
+        rows = sorted(self.rows.get(trait_id, ()), key=lambda row: (row.recorded_at, row.identity))
+        self.traits[trait_id] = TRAITS_FOLD(self.traits[trait_id], rows)
 
 
 def form_of(content: str) -> str:

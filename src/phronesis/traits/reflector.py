@@ -14,7 +14,7 @@ from phronesis.core.items import Item
 from phronesis.core.reports import Job, pause_after
 from phronesis.core.serialization import decode
 from phronesis.engine.content_guards import Guard
-from phronesis.engine.handler import PrepareContext, decider_of
+from phronesis.engine.handler import Handler, PrepareContext, decider_of
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.engine.writer import Writer
 from phronesis.log.payloads import load_entry
@@ -152,7 +152,7 @@ def open_reflection(platform: Platform) -> OpenEngine:
     mind = _make_strategy(platform, similarity)
     prepare = reflection.ReflectionPreparer(mind, guard, similarity, thresholds, decider_of(platform))
     return OpenEngine(
-        handlers=reflection.handlers(prepare),
+        handlers=(Handler(verb=REFLECT, apply=reflection.apply, prepare=prepare),),
         components={"reflector": Reflector(platform.database, thresholds, background=own.background)},
     )
 

@@ -4,29 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from phronesis.core.confidence import Subtype
 from phronesis.models.text_features import has_han
-from phronesis.traits.clusters import (
-    FIT,
-    MAX_MEMBERS,
-    MIN_PLACES,
-    SMALL,
-    Group,
-    KnownTrait,
-    average_linkage,
-    contradictions_of,
-    fits,
-    grade_of,
-    grown,
-    known_traits,
-    largest,
-    misfits,
-    most_telling,
-    without_strays,
-    worth,
-)
+from phronesis.traits import clusters
 from phronesis.traits.laws.records import (
     GENERAL,
     Facet,
@@ -58,7 +41,7 @@ from phronesis.traits.memory_features import (
     trait_sentence,
     with_odds,
 )
-from phronesis.traits.similarity import Cosine, MemorySimilarity, by_pieces, likeness_of
+from phronesis.traits.similarity import Cosine, MemorySimilarity, likeness_of
 
 RULES_VERSION: Final = "reflection-rules/11"
 """Rises when the tables or the rules change what they find."""
@@ -187,14 +170,14 @@ INHERITED: Final = 0.5
 """Share of the evidence of those below that a trait above has when it was made of them."""
 
 
-def upgrades_of(traits: Sequence[KnownTrait]) -> list[Upgrade]:
+def upgrades_of(traits: Sequence[clusters.KnownTrait]) -> list[Upgrade]:
     """Return the upgrades that are due, preferences first; a trait that was made of the same ones is not made again."""
     table = the_tables()
     found = []
     for domain, those in _grouped(traits, "behavior", FOR_PREFERENCE).items():
         field = table.fields[domain]
         found.append(_upgrade(traits, those, say=field.likes, subtype="preference", context=field.context))
-    cores: dict[str, list[KnownTrait]] = {}
+    cores: dict[str, list[clusters.KnownTrait]] = {}
     for domain, those in _grouped(traits, "preference", FOR_CORE).items():
         cores.setdefault(table.fields[domain].core, []).extend(those)
     for name in sorted(cores):
@@ -203,11 +186,11 @@ def upgrades_of(traits: Sequence[KnownTrait]) -> list[Upgrade]:
     return [upgrade for upgrade in found if upgrade is not None]
 
 
-def _grouped(traits: Sequence[KnownTrait], subtype: str, least: float) -> dict[str, list[KnownTrait]]:
+def _grouped(traits: Sequence[clusters.KnownTrait], subtype: str, least: float) -> dict[str, list[clusters.KnownTrait]]:
     """Return the traits of a subtype that are sure enough, by the domain most of their behaviours lie in."""
     table = the_tables()
     likes = {say: name for name, one in table.fields.items() for say in one.likes.values()}
-    found: dict[str, list[KnownTrait]] = {}
+    found: dict[str, list[clusters.KnownTrait]] = {}
     for known in traits:
         trait = known.trait
         if trait.subtype != subtype or trait.stage == "trend" or (trait.confidence or 0.0) < least:
@@ -220,8 +203,8 @@ def _grouped(traits: Sequence[KnownTrait], subtype: str, least: float) -> dict[s
 
 
 def _upgrade(
-    traits: Sequence[KnownTrait],
-    those: Sequence[KnownTrait],
+    traits: Sequence[clusters.KnownTrait],
+    those: Sequence[clusters.KnownTrait],
     *,
     say: Mapping[Code, str],
     subtype: Subtype,
@@ -248,27 +231,6 @@ def _upgrade(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimilarityLevels:
-    """How alike the members of a behaviour are on average, and new evidence is to them.
-
-    ``near`` is how alike the first two are, and ``bare`` each to the others on average where no table knows what is
-    done; both where words alone are compared. By meaning ``close`` is what a group must be worth (`worth`).
-    """
-
-    close: float
-    fit: float
-    bare: float = 0.0
-    near: float = 0.0
-
-
-BY_WORDS: Final = SimilarityLevels(near=0.85, close=0.62, bare=1.0, fit=FIT)
-BY_PIECES: Final = SimilarityLevels(close=1.2, fit=1.2)
-BY_MEANING: Final = SimilarityLevels(close=0.65, fit=1.2)
-"""Of few memories, by the words that they share; by the pieces of words; and by an encoder. The last two were chosen on
-readable labelled users (``phronesis bench traits``)."""
-
-
 @dataclass(frozen=True, slots=True)
 class _ReflectionPass:
     """What one reflection looks at."""
@@ -276,11 +238,10 @@ class _ReflectionPass:
     readings: Sequence[MemoryFeatures]
     likeness: MemorySimilarity
     fresh: Sequence[int]
-    traits: Sequence[KnownTrait]
+    traits: Sequence[clusters.KnownTrait]
     shown: AbstractSet[int]
     held: AbstractSet[int]
     sensitive: AbstractSet[int]
-    levels: SimilarityLevels
 
 
 def reflect(
@@ -299,15 +260,14 @@ def reflect(
     """
     readings = with_odds(read_all(memories))
     fresh = [n for n, one in enumerate(readings) if one.id in new]
-    known = known_traits(sorted(traits, key=lambda one: one.id), readings)
+    known = clusters.known_traits(sorted(traits, key=lambda one: one.id), readings)
     habits = [sorted(one.evidence) for one in known]
-    likeness = likeness_of(readings, (cosine or by_pieces(readings)) if fresh else None, habits, spelt=cosine is None)
-    held = frozenset[int]().union(*(one.evidence - misfits(one, likeness) for one in known))
+    likeness = likeness_of(readings, cosine, habits)
+    held = frozenset[int]().union(*(one.evidence - clusters.misfits(one, likeness) for one in known))
     shown = {n for n, one in enumerate(readings) if shows(one)}
     hidden = {n for n in shown if n not in held and (readings[n].private or sensitive(readings[n].text))}
-    levels = BY_WORDS if likeness.alike is None else BY_PIECES if cosine is None else BY_MEANING
-    this = _ReflectionPass(readings, likeness, fresh, known, shown, held, hidden, levels)
-    against = contradictions_of(known, readings, likeness, fresh)
+    this = _ReflectionPass(readings, likeness, fresh, known, shown, held, hidden)
+    against = clusters.contradictions_of(known, readings, likeness, fresh)
     spoken = {n for one in against.values() for n in one}
     reinforced = _reinforcements(this, spoken)
     used = spoken | {n for those in reinforced.values() for n in those}
@@ -317,7 +277,7 @@ def reflect(
             Reinforcement(
                 trait_id=one.trait.id,
                 new_evidence_ids=[memory.id for memory in news],
-                quality_grade=grade_of(news, [readings[n] for n in one.members]),
+                quality_grade=clusters.grade_of(news, [readings[n] for n in one.members]),
             )
             for one in known
             if (news := [readings[n] for n in reinforced.get(one.trait.id, ())])
@@ -340,7 +300,7 @@ def _reinforcements(this: _ReflectionPass, spoken: AbstractSet[int]) -> dict[str
         ranked = sorted(
             (one.trait.subtype != "behavior", -round(fit, 4), one.trait.id)
             for one in this.traits
-            if (fit := fits(n, one, this.readings, this.likeness)) >= this.levels.fit
+            if (fit := clusters.fits(n, one, this.readings, this.likeness)) >= this.likeness.levels.fit
         )
         if ranked:
             found.setdefault(ranked[0][2], []).append(n)
@@ -356,8 +316,8 @@ def _behaviours(this: _ReflectionPass, used: AbstractSet[int]) -> list[NewBehavi
             said.setdefault((statement_of([this.readings[n] for n in cluster]), hidden), []).extend(cluster)
     found = []
     for (words, _), cluster in said.items():
-        members = [this.readings[n] for n in sorted(cluster)[:MAX_MEMBERS]]
-        ids, grade = [one.id for one in members], grade_of(members[1:], members[:1])
+        members = [this.readings[n] for n in sorted(cluster)[: clusters.MAX_MEMBERS]]
+        ids, grade = [one.id for one in members], clusters.grade_of(members[1:], members[:1])
         found.append(NewBehavior(content=words, evidence_ids=ids, context=context_of(members), quality_grade=grade))
     return found
 
@@ -368,28 +328,22 @@ def _clusters(this: _ReflectionPass, free: Sequence[bool], *, sensitive: bool) -
     fresh = {n for n in this.fresh if these[n]}
     if not fresh:
         return []
-    if this.likeness.alike is not None:
-        kept = [without_strays(one.members, this.likeness) for one in _groups(this, these)]
-        return [most_telling(one, this.likeness) for one in kept if not fresh.isdisjoint(one) and _recurs(this, one)]
-    near, close = this.levels.near, this.levels.close
-    clusters = grown(this.readings, this.likeness, seeds=sorted(fresh), free=these, near=near, close=close)
+    groups = clusters.largest(clusters.average_linkage(this.likeness, these), partial(_is_behaviour, this))
+    kept = [clusters.without_strays(one.members, this.likeness) for one in groups]
     return [
-        one
-        for one in clusters
-        if behaviours_of([this.readings[n] for n in one])
-        or min(this.likeness.mean(n, [other for other in one if other != n]) for n in one) >= this.levels.bare
+        clusters.most_telling(one, this.likeness) for one in kept if not fresh.isdisjoint(one) and _recurs(this, one)
     ]
 
 
-def _groups(this: _ReflectionPass, free: Sequence[bool]) -> list[Group]:
-    """Return the groups that show one behaviour."""
-
-    def holds(group: Group) -> bool:
-        enough = len(group.members) >= SMALL and _recurs(this, group.members)
-        return enough and worth(group, this.readings) >= this.levels.close
-
-    return largest(average_linkage(this.likeness, free), holds)
+def _is_behaviour(this: _ReflectionPass, group: clusters.Group) -> bool:
+    """Return whether a group shows one behaviour."""
+    if len(group.members) < clusters.SMALL or not _recurs(this, group.members):
+        return False
+    levels, members = this.likeness.levels, [this.readings[n] for n in group.members]
+    if this.likeness.by_words:
+        return clusters.recurs(members) and group.alike >= (levels.close if behaviours_of(members) else levels.bare)
+    return clusters.worth(group, this.readings) >= levels.close
 
 
 def _recurs(this: _ReflectionPass, members: Sequence[int]) -> bool:
-    return len({this.readings[n].place for n in members}) >= MIN_PLACES
+    return len({this.readings[n].place for n in members}) >= clusters.MIN_PLACES

@@ -1,9 +1,7 @@
 """Search documents of traits, and `TraitBook`, which lists traits, evidence and reflections (NM-12, NM-14)."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -15,7 +13,7 @@ from phronesis.recall.as_of import drawn_by, held_at, known_at, live_at
 from phronesis.recall.evidence import known_evidence
 from phronesis.store.database import Database, Unit
 from phronesis.store.eligible import ReadConditions, newest_items
-from phronesis.store.items import count_changes, lane_of_item, live_by_stage, read_items, read_where
+from phronesis.store.items import lane_of_item, live_by_stage, read_items, read_where
 from phronesis.store.lanes import Lane, find_lane, get_lane
 from phronesis.store.relations import read_edges
 from phronesis.store.schema import items
@@ -42,10 +40,6 @@ def project_trait(item: Item) -> list[Part]:
 SUBTYPES: Final = ("behavior", "preference", "core")
 DEFAULT_STAGE: Final = "emerging"
 """Default minimum stage (NM-12): lower ones are too uncertain to act on."""
-
-MOST_LANES: Final = 128
-MOST_FILTERS: Final = 16
-"""Maximum cached lanes, and cached listings of each."""
 
 LOOKED_AT: Final = 16
 """Reflections read first to find the last completed one; doubled while all of them failed."""
@@ -80,64 +74,16 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class _CachedListing:
-    """Cached listings of a lane, with the lane's position and the number of its traits' changes."""
-
-    epoch: int
-    seq: int
-    changes: int
-    listings: dict[Filter, list[Trait]]
-
-
-@dataclass(slots=True)
-class _ListingCache:
-    """Cache of listings, valid while a lane's traits and reflections are unchanged. Thread-safe.
-
-    The most recently read lanes are kept.
-    """
-
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _lanes: "OrderedDict[tuple[str, int], _CachedListing]" = field(default_factory=OrderedDict)
-
-    def of(self, unit: Unit, lane: Lane) -> dict[Filter, list[Trait]]:
-        """Return the cache of a lane, to read and to extend."""
-        name = (unit.tenant, lane.lane_id)
-        with self._lock:
-            known = self._lanes.get(name)
-        same = known is not None and (known.epoch, known.seq) == (lane.epoch, lane.applied_seq)
-        changes = known.changes if known is not None and same else count_changes(unit, lane, (TRAIT, CYCLE))
-        listings: dict[Filter, list[Trait]] = {}
-        if known is not None and (known.epoch, known.changes) == (lane.epoch, changes):
-            listings = known.listings if len(known.listings) < MOST_FILTERS else {}
-        with self._lock:
-            self._lanes[name] = _CachedListing(lane.epoch, lane.applied_seq, changes, listings)
-            self._lanes.move_to_end(name)
-            while len(self._lanes) > MOST_LANES:
-                self._lanes.popitem(last=False)
-        return listings
-
-
-@dataclass(frozen=True, slots=True)
 class TraitBook:
-    """Reads traits. It never writes, and reading applies no decay: confidence is that of the last reflection.
-
-    Therefore listings stay valid until a trait or a reflection changes, and are cached: an agent reads them before
-    every answer, and records a turn after each.
-    """
+    """Reads traits. It never writes, and reading applies no decay: confidence is that of the last reflection."""
 
     database: Database
-    read: _ListingCache = field(default_factory=_ListingCache)
 
     def listed(self, tenant: str, name: LaneName, wanted: ReadConditions, which: Filter) -> list[Trait]:
         """Return a user's traits by descending stage, then confidence."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            if lane is None:
-                return []
-            known = {} if wanted.past else self.read.of(unit, lane)
-            if which not in known:
-                known[which] = _list_traits(unit, lane, wanted, which)
-            return list(known[which])
+            return [] if lane is None else _list_traits(unit, lane, wanted, which)
 
     def as_trait(self, tenant: str, item: Item, as_of: int | None = None) -> Trait:
         """Return the trait of an item, as of a time."""

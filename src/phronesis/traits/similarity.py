@@ -1,21 +1,20 @@
 """How alike memories are: by behaviours and telling words that they share, and by an encoder's cosines."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from math import log, log2
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from phronesis.core.vectors import Floats
 from phronesis.index.tokens import ENGLISH_STOP_WORDS
 from phronesis.models.text_features import bucket, normalise_text, pieces
 from phronesis.traits.memory_features import MAX_READ, STATED, MemoryFeatures
 
 # How near memories are where no encoder looks: by the pieces of their words, the rarer the more.
-
-Floats = npt.NDArray[np.float32]
 
 LEAST: Final = 16
 """Memories from which on pieces are compared; of fewer, shared words and behaviours say more."""
@@ -198,116 +197,101 @@ precision of pairs rose from .59 to .67, each author's by .04 or more; nearly th
 HABIT: Final = 4
 """Memories of one trait, the latest, that are compared with as the rest are."""
 
-MAX_COMPARED: Final = 5_000
-"""Memories whose cosines are asked for at once: 100 MB."""
-
 COMMON: Final = 0.2
 """Share of the memories beyond which a word says nothing."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarityLevels:
+    """How alike the members of a new behaviour are on average, and new evidence is to what shows a trait.
+
+    By meaning ``close`` is what a group must be worth (`clusters.worth`). ``bare`` is how alike the members are where
+    no table knows what is done.
+    """
+
+    close: float
+    fit: float
+    bare: float = 0.0
+
+
+BY_WORDS: Final = SimilarityLevels(close=0.62, bare=1.0, fit=0.6)
+BY_PIECES: Final = SimilarityLevels(close=1.2, fit=1.2)
+BY_MEANING: Final = SimilarityLevels(close=0.65, fit=1.2)
+"""Of few memories, by the words that they share; by the pieces of words; and by an encoder. The last two were chosen on
+readable labelled users (``phronesis bench traits``)."""
+
+
 @dataclass(frozen=True, slots=True)
 class MemorySimilarity:
-    """Compares memories by their places in a sequence."""
+    """How alike memories are, by their places in a sequence.
 
-    weights: Sequence[Mapping[str, float]]
-    holders: Mapping[str, tuple[npt.NDArray[np.intp], Floats]]
-    alike: Floats | None
-    """How alike all are, where there is an encoder; else `row` works it out."""
+    ``alike`` is 0 where two share nothing and about 1 for the same behaviour.
+    """
 
-    _rows: dict[int, Floats] = field(default_factory=dict)
+    alike: Floats
+    levels: SimilarityLevels
 
-    def row(self, one: int) -> Floats:
-        """Return how alike a memory is to every memory, 0 where nothing is shared, about 1 for the same behaviour.
-
-        Time goes with what is shared (an inverted index); a row is worked out once. It is not to be written to.
-        """
-        known = self._rows.get(one)
-        if known is None:
-            known = self._rows[one] = self._row(one) if self.alike is None else self.alike[one]
-            known.flags.writeable = False
-        return known
+    @property
+    def by_words(self) -> bool:
+        """Whether words and behaviours alone are compared."""
+        return self.levels is BY_WORDS
 
     def mean(self, one: int, others: Sequence[int]) -> float:
         """Return how alike a memory is to several."""
-        return float(self.row(one)[others].mean())
-
-    def _row(self, one: int) -> Floats:
-        out = np.zeros(len(self.weights), np.float32)
-        for name, weight in self.weights[one].items():
-            those, given = self.holders[name]
-            out[those] += np.minimum(given, np.float32(weight))
-        return out
-
-
-def features(readings: Sequence[MemoryFeatures], *, word: float, behaviour: float) -> list[dict[str, float]]:
-    """Return what each memory can share with others, with its weight; ``word`` is that of the rarest word."""
-    counts = Counter(stem for one in readings for stem in one.stems)
-    rarest = log(1.0 + len(readings))
-    out = []
-    for one in readings:
-        held = {f"b:{name}": behaviour for name in one.behaviours}
-        for stem in one.stems:
-            if word and 1 < counts[stem] <= max(6.0, COMMON * len(readings)):
-                rarity = log((1.0 + len(readings)) / counts[stem]) / rarest
-                held[f"w:{stem}"] = word * rarity
-        out.append(held)
-    return out
+        return float(self.alike[one, list(others)].mean())
 
 
 def likeness_of(
-    readings: Sequence[MemoryFeatures],
-    cosine: Cosine | None,
-    habits: Iterable[Sequence[int]] = (),
-    *,
-    spelt: bool = False,
+    readings: Sequence[MemoryFeatures], cosine: Cosine | None, habits: Iterable[Sequence[int]] = ()
 ) -> MemorySimilarity:
-    """Prepare the comparison of memories. Where too few have vectors, it goes by the words that they share.
+    """Compare memories by an encoder, else by the pieces of their words, and where they are few by what they share.
 
     ``habits`` are the places of memories that show what is known already. Of each, `HABIT` are part of the ground that
     others are seen against: what somebody does every day is not what all their days are like.
     """
-    given = None
-    if cosine is not None and 0 < len(readings) <= MAX_COMPARED:
+    levels = BY_PIECES if cosine is None else BY_MEANING
+    cosine = cosine or by_pieces(readings)
+    if cosine is not None and readings:
         ground = np.ones(len(readings), np.bool_)
         for habit in habits:
             ground[list(habit)[: max(0, len(habit) - HABIT)]] = False
         left = centre_cosines(np.asarray(cosine([one.id for one in readings]), np.float32), readings, ground)
-        given = None if np.isnan(left).all() else standard(apart(left, ground), ground)
-    word = SAME_WORD if given is None else 0.0
-    behaviour = SAME_BEHAVIOUR if given is None else SPELT if spelt else BEHAVIOUR_HELPED
-    weights = features(readings, word=word, behaviour=behaviour)
-    places: dict[str, list[int]] = {}
-    for n, held in enumerate(weights):
-        for name in held:
-            places.setdefault(name, []).append(n)
-    holders = {
-        name: (np.array(those, np.intp), np.array([weights[n][name] for n in those], np.float32))
-        for name, those in places.items()
-    }
-    alike = None if given is None else _together(given, readings, holders, spelt=spelt)
-    return MemorySimilarity(weights, holders, alike)
+        if not np.isnan(left).all():
+            return MemorySimilarity(_together(standard(apart(left, ground), ground), readings, levels), levels)
+    return MemorySimilarity(_shared(readings, behaviour=SAME_BEHAVIOUR, word=SAME_WORD), BY_WORDS)
 
 
-def _together(
-    deviations: Floats,
-    readings: Sequence[MemoryFeatures],
-    holders: Mapping[str, tuple[npt.NDArray[np.intp], Floats]],
-    *,
-    spelt: bool,
-) -> Floats:
+def _shared(readings: Sequence[MemoryFeatures], *, behaviour: float, word: float = 0.0) -> Floats:
+    """Return what memories share: so much for a behaviour, and for a word by its rarity, ``word`` for the rarest."""
+    size = len(readings)
+    out = np.zeros((size, size), np.float32)
+    behaviours, stems = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+    for n, one in enumerate(readings):
+        for name in one.behaviours:
+            behaviours[name].append(n)
+        for stem in one.stems:
+            stems[stem].append(n)
+    for places in behaviours.values():
+        out[np.ix_(places, places)] += behaviour
+    for places in stems.values() if word else ():
+        if 1 < len(places) <= max(6.0, COMMON * size):
+            out[np.ix_(places, places)] += word * log((1 + size) / len(places)) / log(1 + size)
+    return out
+
+
+def _together(deviations: Floats, readings: Sequence[MemoryFeatures], levels: SimilarityLevels) -> Floats:
     """Give how alike memories are by vectors, tables, sessions and kinds, and by the neighbours that they share so."""
     unknown = np.isnan(deviations)
     known = np.where(unknown, np.float32(0.0), deviations)
-    shared = np.zeros_like(known)
-    for those, given in holders.values():
-        shared[np.ix_(those, those)] += np.minimum(given[:, None], given[None, :])
+    spelt = levels is BY_PIECES
+    shared = _shared(readings, behaviour=SPELT if spelt else BEHAVIOUR_HELPED)
     heard = np.float32(1.0) if spelt else np.where(unknown, np.float32(1.0), np.clip(known, 0.0, 1.0))
     out = known + shared * heard / np.float32(DEVIATION)
     stated = np.array([one.kind in STATED and not one.habit for one in readings])
     out -= np.float32(OTHER_KIND) * (stated[:, None] != stated[None, :])
-    sessions: dict[str, list[int]] = {}
+    sessions = defaultdict[str, list[int]](list)
     for n, one in enumerate(readings):
-        sessions.setdefault(one.place, []).append(n)
+        sessions[one.place].append(n)
     for held in sessions.values():
         out[np.ix_(held, held)] -= np.float32(SAME_SESSION)
     return np.asarray(DEVIATION * share_deviations(np.asarray(out, np.float32)), np.float32)

@@ -6,17 +6,16 @@ compared by an encoder, where one is loaded: by stored vectors first, by new one
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.ids import document_id
 from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.core.reports import ModelUsage
-from phronesis.core.vectors import side_by_side
+from phronesis.core.vectors import Floats, side_by_side
 from phronesis.engine.content_guards import Finding, Guard
 from phronesis.engine.handler import PrepareContext
 from phronesis.errors import ModelError
@@ -28,10 +27,7 @@ from phronesis.store.lanes import has_model
 from phronesis.traits.laws.records import ProposedOperations, RefusedOperation, TraitRevision
 from phronesis.traits.reflection_state import ReflectionInput, ReflectionState, open_traits, seen_memory, seen_trait
 from phronesis.traits.rule_reflection import RULES_VERSION, reconsider, reflect
-
-Floats = npt.NDArray[np.float32]
-Cosines = Callable[[Sequence[str]], Floats]
-"""A function from ids to the square matrix of cosines between memories; NaN where a text has no vector."""
+from phronesis.traits.similarity import Cosine
 
 TWIN: Final = 0.95
 """Cosine from which a new trait repeats an existing one in other words (NM-06)."""
@@ -49,7 +45,7 @@ class TextSimilarity:
 
     embedders: Embedders
 
-    def among(self, bench: PrepareContext, memories: Sequence[Item]) -> Cosines | None:
+    def among(self, bench: PrepareContext, memories: Sequence[Item]) -> Cosine | None:
         """Return a function that gives the cosines among memories, or None."""
         encoder = self.embedders.serving(bench.tenant)
         if encoder is None or not memories:
@@ -246,16 +242,8 @@ class RuleStrategy:
     """The rule-based strategy. It prefers precision to recall: unclear cases are left alone."""
 
     likeness: TextSimilarity
-
-    @property
-    def name(self) -> str:
-        """Its version."""
-        return RULES_VERSION
-
-    @property
-    def origin(self) -> Origin:
-        """The origin of its results: rule."""
-        return "rule"
+    name: ClassVar[str] = RULES_VERSION
+    origin: ClassVar[Origin] = "rule"
 
     def wishes(
         self, bench: PrepareContext, entry: Entry, material: ReflectionInput, sensitive: Callable[[str], bool]

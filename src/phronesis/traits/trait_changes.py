@@ -206,8 +206,8 @@ def doubtful(work: ReflectionState) -> list[str]:
     found = []
     for trait_id, trait in work.traits.items():
         if not (trait.data.get(SIDES) or trait.data.get(CORRECTED) or is_trend(trait)):
-            strength = work.strength(trait_id)
-            against, total = strength.contradictions, strength.contradictions + strength.reinforcements
+            strength = trait.data["strength"]
+            against, total = strength["contradictions"], strength["contradictions"] + strength["reinforcements"]
             found += [trait_id] if against > FIRST_FREE and against / total > DOUBTFUL_SHARE else []
     return found
 
@@ -239,7 +239,7 @@ def _split(work: ReflectionState, trait: Item, said: TraitRevision) -> None:
     work.change(trait.id, {"content": content, **_settled(work)}, said.reasoning or "depends on the situation")
     begun = {
         "confidence": round(confidence_at(work.traits[trait.id], work.entry.recorded_at) or 0.0, 6),
-        "cap": "core" if work.strength(trait.id).reinforcements else "candidate",
+        "cap": "core" if work.traits[trait.id].data["strength"]["reinforcements"] else "candidate",
     }
     made = []
     for n, (side, rows) in enumerate(sides):

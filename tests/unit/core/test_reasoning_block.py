@@ -182,7 +182,7 @@ def test_any_text_is_a_block_or_refused(text: str) -> None:
     else:
         assert parse(render(lawful)) == lawful
         return
-    assert {found.rule for found in refused.violations} <= {rule.name for rule in STRUCTURE}
+    assert {found.rule for found in refused.violations} <= {rule.__name__ for rule in STRUCTURE}
 
 
 def test_one_form_is_written() -> None:

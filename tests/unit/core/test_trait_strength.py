@@ -22,7 +22,6 @@ from phronesis.traits.laws.strength import (
     Thresholds,
     confidence_at,
     due,
-    fold_strength,
     stage_at,
     strength_of,
 )
@@ -132,10 +131,6 @@ def test_two_later_cycles_within_the_window_make_a_candidate() -> None:
     promoted = trend(day(0, "a"), day(7, "b"), day(14, "c"))
     assert (promoted.confidence, promoted.stage) == (PROMOTED_CONFIDENCE, "candidate")
     assert kept(promoted, "at") == isoformat(moment(14))
-    strength = fold_strength(promoted, [day(0, "a"), day(7, "b"), day(14, "c")])
-    assert (strength.promoted, strength.cycles, strength.reinforcements) == (True, 2, 0)
-    assert strength.stage_at(moment(14)) == "candidate"
-    assert fold_strength(once, [day(7, "b")]).stage_at(moment(14)) == "trend"
     reinforced = trend(day(7, "b"), day(14, "c"), day(21, "d"))
     assert (reinforced.stage, kept(reinforced, "reinforcements")) == ("emerging", 1)
 

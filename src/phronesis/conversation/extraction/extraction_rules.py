@@ -1,11 +1,10 @@
-"""Extraction by rules: plain sentences (``starter.toml``), requests to forget, calendar entries, relations to the user.
+"""Extraction by rules: plain sentences (``starter.toml``), requests to forget, relations to the user.
 
 A request to forget deletes nothing by itself. It becomes a task of the user under ``FORGET_KEY``, due at once, so that
 contexts show it and ``due`` lists it, and ``gated`` says which verb to call. It ends when something that it names is
 deleted or retracted, or when the request itself is deleted.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +14,6 @@ from importlib.resources import files
 from typing import Any, Final
 
 from phronesis.conversation.extraction.gate import refusal
-from phronesis.conversation.extraction.memory_types import MemoryTypes
-from phronesis.core.calendar import find_times
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.items import Item
@@ -192,70 +189,6 @@ def with_requests_met(view: LaneView, entry: Entry, changes: Changes, held: Mapp
         if not words.isdisjoint(tokenize(str(one.value))) and all(patch.item_id != one.id for patch in changes.patches)
     ]
     return replace(changes, patches=[*changes.patches, *met]) if met else changes
-
-
-# Calendar entries in what a tool answers as JSON: a title and a start make an appointment.
-
-TOOL_CONFIDENCE: Final = 0.9
-"""Of what a tool states in fields: the gate's threshold for tools."""
-
-MAX_EVENTS: Final = 20
-
-TITLES: Final = tuple("title summary subject event name 标题 主题 名称".split())
-STARTS: Final = tuple("start start_time starts_at start_date date when begin 开始 开始时间 时间 日期".split())
-"""Fields of a calendar's answer."""
-
-
-def is_json(text: str) -> bool:
-    """Return whether a text looks like an object or a list of JSON."""
-    return text.lstrip().startswith(("{", "["))
-
-
-def appointments(n: int, text: str, at: datetime, types: MemoryTypes) -> list[Proposal]:
-    """Return the appointments in a tool's answer; none where it is no JSON or no calendar."""
-    row = types.find("appointment")
-    try:
-        found = list(_find_events(json.loads(text)))
-    except (ValueError, RecursionError):
-        return []
-    return [
-        Proposal(
-            n=n,
-            quote=title,
-            start=place,
-            end=place + len(title),
-            kind=row.kind,
-            subject=USER,
-            key=row.key,
-            content=f"{title} ({start})",
-            value=title,
-            cardinality=row.cardinality,
-            basis="tool",
-            confidence=TOOL_CONFIDENCE,
-            importance=row.importance,
-            occurred_at=f"{times[0].first.isoformat()}T00:00:00Z",
-        )
-        for title, start in found[:MAX_EVENTS]
-        if row is not None and (place := text.find(title)) >= 0 and (times := find_times(start, at))
-    ]
-
-
-def _find_events(answer: Any) -> Iterator[tuple[str, str]]:
-    """Yield titles and starts: of an object, of a list of them, or of a field that holds a list."""
-    if isinstance(answer, list):
-        for one in answer[:MAX_EVENTS]:
-            yield from _find_events(one)
-    elif isinstance(answer, dict):
-        said = {str(key).lower(): value for key, value in answer.items() if isinstance(value, str)}
-        title, start = (
-            next((said[name] for name in of if said.get(name, "").strip()), None) for of in (TITLES, STARTS)
-        )
-        if title is not None and start is not None:
-            yield title, start
-            return
-        for value in answer.values():
-            if isinstance(value, list):
-                yield from _find_events(value)
 
 
 # What somebody is to the user, where it stands with the name: "my sister Anna", "Anna, my sister,", 我妹妹小芳.

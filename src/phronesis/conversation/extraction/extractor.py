@@ -10,8 +10,6 @@ from typing import Any, Final
 
 from phronesis.conversation.extraction.extraction_rules import (
     STARTER_VERSION,
-    appointments,
-    is_json,
     requests_in,
     said_at,
     starter_values,
@@ -125,11 +123,9 @@ class MessageExtractor:
         if text.strip() and not own.text.strip():
             return [], [refusal(n, text, INJECTED)]
         speaker = (speaker_name(message.get("name")) if role == "user" else None) or USER
-        ends: list[Proposal] = []
-        if role == "tool" and is_json(own.text):
-            found, rule = appointments(n, own.text, at, self.types), "code"
-        else:
-            found, ends, rule = self._values(n, own.text, at, speaker=speaker, basis=role, before=before)
+        if role == "tool" and own.text.lstrip().startswith(("{", "[")):
+            return [], [refusal(n, text, "code")]
+        found, ends, rule = self._values(n, own.text, at, speaker=speaker, basis=role, before=before)
         found = [replace(one, doubtful=not self.gate.passes(one.basis, one.confidence)) for one in found]
         kept = [one for one in found if not one.doubtful][:MAX_PROPOSALS]
         refused = [refusal(n, one.quote, "low_confidence") for one in found if one.doubtful][:1]

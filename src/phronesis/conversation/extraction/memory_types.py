@@ -5,13 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
-from typing import Final, get_args
+from typing import Final
 
 from phronesis.core.proposals import Cardinality
 from phronesis.core.statements import plain_form
-from phronesis.core.values import NORMALISERS, normal_value
-from phronesis.errors import PhronesisError
-from phronesis.log.inputs import STATED_KINDS
+from phronesis.core.values import normal_value
 from phronesis.models.text_features import simplify_script
 
 PAGE: Final = "memory-types.md"
@@ -109,47 +107,27 @@ def comparable_value(row: MemoryType, value: str, *, at: datetime | None = None)
 
 def load_memory_types() -> MemoryTypes:
     """Read the page that is installed with the package."""
-    return parse_memory_types((files("phronesis.conversation") / PAGE).read_text("utf-8"))
-
-
-def parse_memory_types(page: str) -> MemoryTypes:
-    """Return the types of a page; PhronesisError names the line of a row that cannot be read."""
-    rows: dict[tuple[str, str], MemoryType] = {}
+    page = (files("phronesis.conversation") / PAGE).read_text("utf-8")
+    rows: list[MemoryType] = []
     inside: tuple[str, ...] = ()
-    for number, line in enumerate(page.splitlines(), start=1):
+    for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
         if not cells:
             inside = ()
         elif tuple(cells) in (COLUMNS, (*COLUMNS, CARE)):
             inside = tuple(cells)
         elif inside and set("".join(cells)) - set("-: "):
-            row = _parse_row(cells, inside, f"{PAGE}, line {number}")
-            if (row.key, row.kind) in rows:
-                raise PhronesisError(f"{PAGE}, line {number}: `{row.key}` of kind {row.kind} stands there twice")
-            rows[row.key, row.kind] = row
-    if not rows:
-        raise PhronesisError(f"{PAGE} holds no table with the columns {', '.join(COLUMNS)}")
-    return MemoryTypes(rows.values())
+            rows.append(_parse_row(dict(zip(inside, cells, strict=True))))
+    return MemoryTypes(rows)
 
 
-def _parse_row(cells: list[str], columns: tuple[str, ...], place: str) -> MemoryType:
-    if len(cells) != len(columns):
-        raise PhronesisError(f"{place}: {len(cells)} cells; a row has {len(columns)}: {', '.join(columns)}")
-    given: Mapping[str, str] = dict(zip(columns, cells, strict=True))
-    key = given["key"].strip("`")
-    for column, allowed in (("kind", STATED_KINDS), ("cardinality", get_args(Cardinality)), ("value", NORMALISERS)):
-        if given[column] not in allowed:
-            listed = ", ".join(sorted(allowed))
-            raise PhronesisError(f"{place}: {column} of `{key}` must be one of {listed}, not {given[column]!r}")
-    importance = given["importance"]
-    if not (importance.isdecimal() and int(importance) in range(1, 11)):
-        raise PhronesisError(f"{place}: importance of `{key}` must be 1 to 10, not {importance!r}")
+def _parse_row(given: Mapping[str, str]) -> MemoryType:
     return MemoryType(
-        key=key,
+        key=given["key"].strip("`"),
         kind=given["kind"],
         cardinality="one" if given["cardinality"] == "one" else "many",
         form=given["value"],
-        importance=int(importance),
+        importance=int(given["importance"]),
         english=given["English"],
         chinese=given["中文"],
         care=given.get(CARE) == "yes",

@@ -225,15 +225,6 @@ SOURCES: Final = "source_run_ids"
 """Member of ``facts`` that names the source runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockRule:
-    """A rule: its name, its requirement, and the function that finds violations."""
-
-    name: str
-    asks: str
-    check: Callable[[Draft], Iterator[Violation]]
-
-
 def protocol(draft: Draft) -> Iterator[Violation]:
     """Require the first line, ``KEY=VALUE`` lines, each key once, and one line of strict JSON."""
     yield from draft.mistakes
@@ -306,22 +297,22 @@ def claim_test(draft: Draft) -> Iterator[Violation]:
                 yield draft.mistake("claim_test", f"claims[{n}].test{message}", claim)
 
 
-STRUCTURE: Final = (
-    BlockRule(PROTOCOL, "the form of RBMEM_CLAIMS_V1", protocol),
-    BlockRule("claims_limit", "at most ten claims", claims_limit),
-    BlockRule("claim_status", "fact, hypothesis or conclusion", claim_status),
-    BlockRule("claim_id_unique", "no claim id twice", claim_id_unique),
-    BlockRule("facts_missing", "facts with the ids of their runs", facts_missing),
-    BlockRule("claim_fields", "members of the right type, and something said", claim_fields),
-    BlockRule("tallies", "support and contra count the runs they name", tallies),
-    BlockRule("claim_test", "a test that can judge a run", claim_test),
+STRUCTURE: Final[tuple[Callable[[Draft], Iterator[Violation]], ...]] = (
+    protocol,
+    claims_limit,
+    claim_status,
+    claim_id_unique,
+    facts_missing,
+    claim_fields,
+    tallies,
+    claim_test,
 )
-"""All rules, in the order in which violations are listed."""
+"""The rules of structure, each a function that finds violations, in the order in which these are listed."""
 
 
 def structure_violations(draft: Draft) -> list[Violation]:
     """Return the violations of the structure rules, rule by rule, at most a hundred."""
-    return list(islice((found for rule in STRUCTURE for found in rule.check(draft)), MAX_VIOLATIONS))
+    return list(islice((found for rule in STRUCTURE for found in rule(draft)), MAX_VIOLATIONS))
 
 
 def _field_mistakes(claim: Mapping[str, Any]) -> Iterator[str]:

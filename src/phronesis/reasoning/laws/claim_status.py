@@ -209,6 +209,11 @@ def written_of(block: ReasoningBlock) -> dict[str, Any]:
     }
 
 
+def stated_of(block: ReasoningBlock) -> dict[str, Any]:
+    """Return the stored fields of a block without those in which nothing was written."""
+    return {name: value for name, value in written_of(block).items() if value is not None}
+
+
 def written_block(data: Mapping[str, Any]) -> ReasoningBlock:
     """Return the block that an item's ``data`` was built from, each claim in its initial state."""
     return ReasoningBlock(

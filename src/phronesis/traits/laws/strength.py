@@ -164,17 +164,12 @@ class Strength:
     stored: StoredConfidence | None
     cap: Stage
     cycles: int = 0
-    promoted: bool = False
     contradictions: int = 0
 
     @property
     def reinforcements(self) -> int:
         """The number of reinforcements, as a trend and since."""
         return self.cycles if self.stored is None else self.stored.reinforcements
-
-    def stage_at(self, moment: datetime) -> str:
-        """Return the stage at a time, from confidence and cap."""
-        return TREND if self.stored is None else stage(self.stored.value_at(moment), self.cap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +190,7 @@ class _Finding:
         return max(given, key=GRADE_SHARES.__getitem__, default=_DEFAULT_GRADE)
 
 
-def fold_strength(item: Item, evidence: Sequence[EvidenceRow]) -> Strength:
+def _fold_strength(item: Item, evidence: Sequence[EvidenceRow]) -> Strength:
     """Return a trait's strength by folding evidence in learn order."""
     begun = item.data.get(BEGUN) or {}
     window = item.data.get(WINDOW)
@@ -223,7 +218,7 @@ def _reinforced(item: Item, strength: Strength, finding: _Finding, window: Any) 
     if cycles < PROMOTING_CYCLES:
         return replace(strength, cycles=cycles)
     begun = _stored(item, PROMOTED_CONFIDENCE, finding.at)
-    return replace(strength, stored=begun, cap="candidate", cycles=cycles, promoted=True)
+    return replace(strength, stored=begun, cap="candidate", cycles=cycles)
 
 
 def _stored(item: Item, confidence: float, at: datetime) -> StoredConfidence:
@@ -243,7 +238,7 @@ def _findings(item: Item, evidence: Sequence[EvidenceRow]) -> Iterator[_Finding]
 
 def folded_strength(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Return the fields that follow from evidence: confidence (0 for a trend), stage, and what decay needs."""
-    strength = fold_strength(item, evidence)
+    strength = _fold_strength(item, evidence)
     stored = strength.stored
     kept = {
         "at": isoformat(item.recorded_at if stored is None else stored.at),

@@ -65,18 +65,10 @@ def test_roles_and_thresholds() -> None:
     assert not Gate(inferred=0.7).passes("inferred", 0.9)
 
 
-def test_of_a_tool_calendars_are_taken() -> None:
-    text = '{"events": [{"title": "Retreat", "start": "2026-03-19T10:00:00Z"}, {"title": "x"}, 3]}'
-    found, _ = read(text, role="tool", name="calendar")
-    assert [(one.key, one.value, one.basis, one.occurred_at) for one in found] == [
-        ("appointment", "Retreat", "tool", "2026-03-19T00:00:00Z")
-    ]
-    assert [one.rule for one in read("{broken", role="tool", name="t")[1]] == ["code"]
-
-
 def test_a_tool_says_nothing_about_the_user() -> None:
     for answer in ("I live in Rome.", "My name is Tool.", "Remind me to pay the invoice.", "我住在上海。"):
         assert said(answer, role="tool", name="web") == []
+    assert [one.rule for one in read('{"title": "Retreat"}', role="tool", name="calendar")[1]] == ["code"]
 
 
 def test_a_short_answer_is_understood_by_the_question_before_it() -> None:

@@ -20,7 +20,7 @@ EXAMPLES = [
     for key in ("passes", "fails")
     for value in row[key]
 ]
-NAMES = [rule.name for rule in RULES]
+NAMES = [rule.__name__ for rule in RULES]
 IN_LISTS = ("conditions", "limitations")
 
 
@@ -41,10 +41,10 @@ def breaks(rule: str, field: str, value: Any) -> bool:
         text = block(member(**{field: [value]}))
     else:
         text = block(member(**{field: value}))
-    [judge] = [one for one in RULES if one.name == rule]
+    [judge] = [one for one in RULES if one.__name__ == rule]
     draft = read_draft(text)
     draft.item_status = status
-    return any(judge.check(draft))
+    return any(judge(draft))
 
 
 WORDED = {"next_step": (0.8, 0.92), "positive_constraint": (0.85, 0.98)}
@@ -119,7 +119,7 @@ def test_aliases_are_taken_out_of_what_people_said() -> None:
 def test_any_text_can_be_judged(text: str, status: str) -> None:
     names = {violation.rule for violation in gate(text, status)}
     assert names <= set(NAMES)
-    assert names & {rule.name for rule in STRUCTURE}
+    assert names & {rule.__name__ for rule in STRUCTURE}
 
 
 HOSTILE = ("[c1,", "is recommended", "避免")

@@ -8,32 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.reasoning.claim_gate import gate
+from phronesis.reasoning.laws.block_repair import repair
 from phronesis.reasoning.laws.claim_status import parse, render
 from phronesis.reasoning.laws.records import ReasoningBlock
-from phronesis.reasoning.proposal_filter import repair
 from unit.core.blocks import BLOCKS, block, member
 
 HEAD = "RBMEM_CLAIMS_V1\nTOPIC=Cu\n"
 PRETTY = json.dumps([member(inference="a, “b”,\tc", conditions=["x,]"])], indent=2, ensure_ascii=False)
-CURLED = "[{“claim_id”: “c1”, “status”: “fact”, “facts”: {“source_run_ids”: [“r1”]}, “inference”: “Cu binds.”}]"
 
 
 def shaped(**fields: Any) -> str:
     return block(member(**fields))
 
 
-WITHOUT_ID = {name: value for name, value in member().items() if name != "claim_id"}
-
-
 def test_the_form_is_put_right() -> None:
     cases = [
         (block(member()).replace("TOPIC=", "Topic: ").replace("CLAIMS_JSON=", "CLAIMS_JSON ＝"), ["key"]),
         (f"{HEAD}CLAIMS_JSON={PRETTY}\nOWNER=lab", ["one_line"]),
-        (f"{HEAD}CLAIMS_JSON={CURLED.replace('”}]', '”,},]')}", ["curled_quotes", "trailing_comma"]),
-        (f"{HEAD}CLAIMS_JSON={json.dumps({'c1': member(), 'c2': WITHOUT_ID})}", ["claims_as_object"]),
-        (shaped(allow_positive="true", constraint="use Cu", exception_reason="asked for"), ["truth_as_text"]),
+        (f"{block(member())[:-2]},}},]", ["trailing_comma"]),
         (shaped(support=["r1", "r2"]), ["tally_count"]),
-        (block(member(claim_id=7)), ["id_as_number"]),
+        (f"  \nrbmem claims v1\n{block(member()).partition(chr(10))[2]}", ["blank_start", "header"]),
     ]
     for text, repairs in cases:
         assert gate(text), text
@@ -63,7 +57,7 @@ def test_words_and_values_stay_as_they_were() -> None:
 def test_what_is_no_matter_of_form_stays_refused() -> None:
     cases = [
         ("next_step", shaped(status="Fact", inference="Next, try a 3:1 ratio.")),
-        ("positive_constraint", shaped(allow_positive="true", constraint="must use Cu")),
+        ("positive_constraint", shaped(status="Fact", constraint="must use Cu")),
         ("claim_id_unique", "```\n" + block(member(), member()) + "\n```"),
         ("facts_missing", shaped(status="Fact", facts="r1 gave 0.6")),
         ("claim_status", "```\n" + shaped(status="假设") + "\n```"),

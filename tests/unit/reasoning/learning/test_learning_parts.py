@@ -1,11 +1,10 @@
-"""Learning: proposals on their way into the bank, how a run bears on claims, and what is kept of a lane."""
+"""Learning: proposals on their way into the bank, and how a run bears on claims."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -21,9 +20,7 @@ from phronesis.reasoning.laws.facts import FactsView
 from phronesis.reasoning.laws.records import Claim, Product, ReasoningBlock, Tally
 from phronesis.reasoning.learn_candidates import Proposal
 from phronesis.reasoning.learn_prompt import RewriteAnswer, rewritten_block
-from phronesis.reasoning.learning import LaneCache
 from phronesis.reasoning.proposal_filter import AcceptedProposal, ProposalFilter
-from phronesis.store.lane_view import LaneView
 
 FACTS: Mapping[str, Any] = {"run_id": "r9", "source_run_ids": ["r9"]}
 
@@ -167,29 +164,6 @@ def test_a_limitation_that_the_gate_refuses_says_less() -> None:
     assert limitation_for(CLAIM, [view(run_id=advice)], test) == BARE[0]
     chinese = claimed("甲酸占比不低于 0.6。")
     assert limitation_for(chinese, [view(run_id=advice)], claim_effects.test_of(chinese)) == BARE[1]
-
-
-def lane_view(lane_id: int, epoch: int = 0) -> LaneView:
-    return LaneView(
-        cast("Any", SimpleNamespace(tenant="t")), cast("Any", SimpleNamespace(lane_id=lane_id, epoch=epoch))
-    )
-
-
-def test_it_holds_so_much_and_so_many() -> None:
-    kept = LaneCache(lanes=2, limit=2)
-    kept.of(lane_view(1)).update(a=1, b=2)
-    assert len(kept.of(lane_view(1))) == 2
-    kept.of(lane_view(1))["c"] = 3
-    assert kept.of(lane_view(1)) == {}
-    kept.of(lane_view(1))["a"] = 1
-    kept.of(lane_view(2))
-    kept.of(lane_view(1))
-    kept.of(lane_view(3))
-    assert kept.of(lane_view(1)) == {"a": 1}
-    kept.of(lane_view(2))["b"] = 1
-    kept.of(lane_view(3))
-    kept.of(lane_view(1))
-    assert kept.of(lane_view(2)) == {}
 
 
 def test_a_rewrite_that_brings_something_is_none() -> None:
