@@ -23,7 +23,7 @@ from model_server import (
     trickle_headers,
     truncated,
 )
-from phronesis.errors import AnswerRejected, InputError, ModelCancelled, ModelError, ModelRefused, ModelUnavailable
+from phronesis.errors import AnswerRejected, ModelCancelled, ModelError, ModelRefused, ModelUnavailable
 from phronesis.models.call_policy import Limits
 from phronesis.models.transport import Gateway, ModelHttp
 
@@ -58,7 +58,7 @@ def test_the_request_goes_out_with_the_key_and_without_anything_about_this_machi
     assert request.headers["accept-encoding"] == "identity"
     assert request.headers["user-agent"] == "phronesis"
     assert KEY not in repr(Gateway("local", "http://127.0.0.1:1/v1", KEY))
-    for key in (None, "", " \n"):
+    for key in (None, ""):
         with opened(OK, key=key) as (server, http):
             asked(http)
         assert "authorization" not in server.requests[0].headers
@@ -161,11 +161,3 @@ def test_neither_key_nor_text_is_in_the_log_or_the_error(
     for secret in (KEY, TEXT):
         assert secret not in told
         assert secret not in caplog.text
-
-
-def test_a_key_that_no_header_holds_is_refused_without_showing_it() -> None:
-    cases: list[str] = ["two\nlines", "schlüssel", "a\x00b"]
-    for key in cases:
-        with pytest.raises(InputError, match="api_key_env") as refusal:
-            ModelHttp(Gateway("local", "http://127.0.0.1:1/v1", key))
-        assert key not in shown(refusal.value)
