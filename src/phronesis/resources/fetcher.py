@@ -45,9 +45,9 @@ _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 _IPV4_COMPATIBLE: Final = ipaddress.ip_network("::/96")
 _LOW_32: Final = 0xFFFFFFFF
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_CODINGS: Final[Mapping[str, int]] = {"gzip": 31, "x-gzip": 31, "deflate": 15}
-"""zlib's window bits for each coding; ``deflate`` is the zlib format (RFC 9110, 8.4.1.2), raw from faulty servers."""
-_RAW_DEFLATE: Final = -15
+_CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate"})
+_GZIP_OR_ZLIB: Final = 47
+"""zlib's window bits for either format; ``deflate`` is the latter (RFC 9110, 8.4.1.2)."""
 _PIECE: Final = 1 << 16
 
 
@@ -246,8 +246,10 @@ def _exchange(
                     "what it gives is of a type that is not fetched; add it to content_types, or name another document"
                 )
                 raise _refusal("content_types", problem, content_type=kind[:100])
+            parts = cast("Iterable[bytes]", response.stream)
+            coding = headers.get("content-encoding", "").strip().lower()
             body = bytearray()
-            for part in _decompress(cast("Iterable[bytes]", response.stream), headers, rules):
+            for part in parts if coding in {"", "identity"} else _decompress(parts, coding):
                 body += part
                 if len(body) > rules.max_bytes:
                     raise _too_large(rules)
@@ -266,32 +268,20 @@ def _fits(kind: str, allowed: str) -> bool:
     return len(kind) > len(before) + len(behind) and kind.startswith(before) and kind.endswith(behind)
 
 
-def _decompress(parts: Iterable[bytes], headers: Mapping[str, str], rules: FetchRules) -> Iterator[bytes]:
+def _decompress(parts: Iterable[bytes], coding: str) -> Iterator[bytes]:
     """Yield a body decompressed, in chunks: a small body may expand to gigabytes."""
-    coding = headers.get("content-encoding", "identity").strip().lower()
-    if coding in {"", "identity"}:
-        yield from parts
-        return
     if coding not in _CODINGS:
         raise FetchFailed("url: it is compressed in a way that was not asked for", field="url")
-    unfolding: Any = None
-    came = 0
+    inflating = zlib.decompressobj(_GZIP_OR_ZLIB)
     try:
         for part in parts:
-            came += len(part)
-            if came > rules.max_bytes:
-                raise _too_large(rules)
-            if unfolding is None and part:
-                # The first byte of zlib's form says so in its low half (RFC 1950); raw deflate seldom does.
-                raw = coding == "deflate" and part[0] & 0x0F != zlib.DEFLATED
-                unfolding = zlib.decompressobj(_RAW_DEFLATE if raw else _CODINGS[coding])
             left = part
-            while left and not unfolding.eof:
-                yield unfolding.decompress(left, _PIECE)
-                left = unfolding.unconsumed_tail
-        while unfolding is not None and not unfolding.eof and (rest := unfolding.decompress(b"", _PIECE)):
+            while left and not inflating.eof:
+                yield inflating.decompress(left, _PIECE)
+                left = inflating.unconsumed_tail
+        while not inflating.eof and (rest := inflating.decompress(b"", _PIECE)):
             yield rest
     except zlib.error as error:
         raise FetchFailed("url: what it gives cannot be unfolded", field="url") from error
-    if unfolding is not None and not unfolding.eof:
+    if not inflating.eof:
         raise FetchFailed("url: what it gives was cut off", field="url")

@@ -39,7 +39,7 @@ REFUSED: Final = "refused"
 """The role of the outcome that says why a reference of a turn became no document: ``{"code", "reason"}``."""
 SUMMARY: Final = "summary"
 COPY: Final = "copy"
-_KEPT: Final = 4
+_KEPT: Final = 1
 """Parsed documents in the cache: the verb parses one before it is recorded, and preparing needs it again."""
 logger = logging.getLogger(__name__)
 

@@ -187,7 +187,6 @@ def test_bodies_are_unfolded() -> None:
         (gzip.compress(b"words " * 50_000, mtime=0), "gzip"),
         (gzip.compress(b"words " * 50_000, mtime=0), "x-gzip"),
         (zlib.compress(b"words " * 50_000), "Deflate"),
-        (zlib.compress(b"words " * 50_000, wbits=-15), "deflate"),
         (b"words " * 50_000, "identity"),
     ]
     for body, coding in cases:
