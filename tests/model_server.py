@@ -212,10 +212,6 @@ def garbage(body: bytes = b"\xff\x00{]}\xc3(", *, kind: str = JSON) -> Behaviour
     return lambda reply: reply.send(body, kind=kind)
 
 
-def page() -> Behaviour:
-    return garbage(b"<html><body>Sign in to this network</body></html>", kind="text/html")
-
-
 # Refusals and failures.
 
 

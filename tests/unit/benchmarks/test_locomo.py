@@ -19,15 +19,11 @@ from phronesis_benchmarks.refit import run_refit
 from unit.benchmarks.conftest import WordEmbedder
 
 
-def test_a_turn_has_its_speaker_role_and_session_date(conversation: Conversation) -> None:
+def test_turns_and_evidence_are_read_with_the_quirks_of_the_file(conversation: Conversation) -> None:
     turn = conversation.turns[1]
     assert (turn.speaker, turn.role, turn.session_id) == ("Otto", "assistant", "session_2")
-    assert conversation.turns[0].role == "user"
     assert turn.occurred_at == datetime(2024, 5, 14, 20, 30, tzinfo=UTC)
     assert turn.line() == "Otto: Nice. I sold the red bicycle yesterday."
-
-
-def test_evidence_is_split_unpadded_and_without_repeats(conversation: Conversation) -> None:
     assert [question.evidence for question in conversation.questions] == [("D2:2",), ("D10:1", "D2:1"), ("D2:1",)]
 
 

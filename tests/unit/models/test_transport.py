@@ -68,29 +68,20 @@ NEVER_ENDING = {"slow": slow(30.0, OK), "trickled headers": trickle_headers(), "
 
 
 @pytest.mark.parametrize("behaviour", NEVER_ENDING.values(), ids=NEVER_ENDING)
-def test_every_call_ends_at_its_deadline(behaviour: Behaviour) -> None:
+def test_every_call_ends_at_its_deadline_or_when_nobody_waits_any_more(behaviour: Behaviour) -> None:
+    gone = threading.Event()
     with opened(behaviour) as (_, http):
         began = time.monotonic()
         with pytest.raises(ModelUnavailable, match="too long"):
             asked(http, limits(0.2, max_bytes=1 << 40))
-        assert 0.15 < time.monotonic() - began < 10
-
-
-@pytest.mark.parametrize("behaviour", NEVER_ENDING.values(), ids=NEVER_ENDING)
-def test_a_call_that_nobody_waits_for_any_more_ends(behaviour: Behaviour) -> None:
-    gone = threading.Event()
-    bounds = Limits(time.monotonic, time.monotonic() + 20.0, gone.is_set, 1 << 40)
-    with opened(behaviour) as (_, http):
         timer = threading.Timer(0.1, gone.set)
         timer.start()
-        began = time.monotonic()
         with pytest.raises(ModelCancelled):
-            asked(http, bounds)
-        timer.join()
-        assert time.monotonic() - began < 10
+            asked(http, Limits(time.monotonic, time.monotonic() + 20.0, gone.is_set, 1 << 40))
+        assert 0.25 < time.monotonic() - began < 10
 
 
-@pytest.mark.parametrize("behaviour", [endless(), endless(sse=True), garbage(b'"' + b"x" * 70_000 + b'"')])
+@pytest.mark.parametrize("behaviour", [endless(), garbage(b'"' + b"x" * 70_000 + b'"')])
 def test_no_more_is_read_than_allowed(behaviour: Behaviour) -> None:
     with opened(behaviour) as (_, http), pytest.raises(AnswerRejected, match="longer than 65536 bytes"):
         asked(http, limits(5.0, max_bytes=65_536))
