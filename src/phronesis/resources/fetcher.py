@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Final, cast
 
 import httpcore2
@@ -57,19 +58,16 @@ class FetchRules:
 
     ``max_bytes`` limits the body, compressed and decompressed; ``seconds`` the whole fetch, redirects included. A host
     in ``allow_hosts`` or ``deny_hosts`` includes its subdomains (``example.org`` covers ``docs.example.org``); if any
-    host is allowed, others are not. ``content_types`` may end in ``*``. ``allow_private`` permits this machine and
+    host is allowed, others are not. ``allow_private`` permits this machine and
     private networks, but never link-local addresses, where clouds serve credentials.
     """
 
     max_bytes: int = 10 << 20
     seconds: float = 30.0
-    max_redirects: int = MAX_REDIRECTS
     ports: Sequence[int] = DEFAULT_PORTS
-    content_types: Sequence[str] = DEFAULT_TYPES
     allow_hosts: Sequence[str] = ()
     deny_hosts: Sequence[str] = ()
     allow_private: bool = False
-    user_agent: str = "phronesis"
 
 
 def fetch(url: str, rules: FetchRules, resolve: Resolver = resolved) -> RawDocument:
@@ -81,7 +79,7 @@ def fetch(url: str, rules: FetchRules, resolve: Resolver = resolved) -> RawDocum
     """
     limits = Limits(time.monotonic, time.monotonic() + rules.seconds, max_bytes=rules.max_bytes)
     target = _allowed_url(url, rules)
-    for _ in range(rules.max_redirects + 1):
+    for _ in range(MAX_REDIRECTS + 1):
         status, headers, body = _ask_server(target, rules, limits, resolve)
         location = headers.get("location")
         if status in _REDIRECTS and location:
@@ -100,7 +98,7 @@ def fetch(url: str, rules: FetchRules, resolve: Resolver = resolved) -> RawDocum
         if media_type and any(charset):
             media_type += f"; charset={charset[0]}"
         return RawDocument(name=str(target.copy_with(fragment=None)), media_type=media_type, data=body)
-    raise _refusal("max_redirects", f"it points on more than {rules.max_redirects} times; name the last address")
+    raise _refusal("max_redirects", f"it points on more than {MAX_REDIRECTS} times; name the last address")
 
 
 def _refusal(rule: str, problem: str, **details: object) -> FetchRefused:
@@ -227,7 +225,7 @@ def _exchange(
             httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
             headers=[
                 (b"host", url.netloc),
-                (b"user-agent", rules.user_agent.encode("ascii", "replace")),
+                (b"user-agent", b"phronesis"),
                 (b"accept", b"text/html, text/markdown, text/plain, application/pdf, */*;q=0.5"),
                 (b"accept-encoding", b"gzip, deflate"),
             ],
@@ -241,10 +239,8 @@ def _exchange(
             if length.isdecimal() and int(length) > rules.max_bytes:
                 raise _too_large(rules)
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind and not any(_fits(kind, allowed) for allowed in rules.content_types):
-                problem = (
-                    "what it gives is of a type that is not fetched; add it to content_types, or name another document"
-                )
+            if kind and not any(fnmatchcase(kind, allowed) for allowed in DEFAULT_TYPES):
+                problem = "what it gives is of a type that is not fetched; name another document"
                 raise _refusal("content_types", problem, content_type=kind[:100])
             parts = cast("Iterable[bytes]", response.stream)
             coding = headers.get("content-encoding", "").strip().lower()
@@ -259,13 +255,6 @@ def _exchange(
 def _too_large(rules: FetchRules) -> FetchRefused:
     problem = f"it gives more than {rules.max_bytes:,} bytes; raise max_bytes, or name a smaller document"
     return _refusal("max_bytes", problem, max_bytes=rules.max_bytes)
-
-
-def _fits(kind: str, allowed: str) -> bool:
-    before, star, behind = allowed.lower().partition("*")
-    if not star:
-        return kind == before
-    return len(kind) > len(before) + len(behind) and kind.startswith(before) and kind.endswith(behind)
 
 
 def _decompress(parts: Iterable[bytes], coding: str) -> Iterator[bytes]:
