@@ -182,28 +182,18 @@ def endless_text(reply: Reply) -> None:
         reply.write(b"x" * 1_000)
 
 
-def test_bodies_are_unfolded() -> None:
-    cases: list[tuple[bytes, str]] = [
-        (gzip.compress(b"words " * 50_000, mtime=0), "gzip"),
-        (gzip.compress(b"words " * 50_000, mtime=0), "x-gzip"),
-        (zlib.compress(b"words " * 50_000), "Deflate"),
-        (b"words " * 50_000, "identity"),
-    ]
-    for body, coding in cases:
-        assert fetched(page(body, Content_Encoding=coding)).data == b"words " * 50_000, body
-
-
-@pytest.mark.parametrize(
-    ("body", "coding", "told"),
-    [
+def test_bodies_are_unfolded_or_refused() -> None:
+    words = b"words " * 50_000
+    packed = gzip.compress(words, mtime=0)
+    for body, coding in ((packed, "gzip"), (packed, "x-gzip"), (zlib.compress(words), "Deflate"), (words, "identity")):
+        assert fetched(page(body, Content_Encoding=coding)).data == words, coding
+    for body, coding, told in (
         (b"no gzip", "gzip", "cannot be unfolded"),
-        (gzip.compress(b"words" * 100, mtime=0)[:-12], "gzip", "cut off"),
+        (packed[:-12], "gzip", "cut off"),
         (b"x", "br", "not asked for"),
-    ],
-)
-def test_bodies_that_cannot_be_unfolded(body: bytes, coding: str, told: str) -> None:
-    with pytest.raises(FetchFailed, match=told):
-        fetched(page(body, Content_Encoding=coding))
+    ):
+        with pytest.raises(FetchFailed, match=told):
+            fetched(page(body, Content_Encoding=coding))
 
 
 def test_other_types_are_refused() -> None:
