@@ -117,7 +117,7 @@ def reranked(scores: Mapping[int, Any], *, shape: str) -> Behaviour:
     best = sorted(scores.items(), key=lambda entry: -entry[1])
     if shape == "tei":
         return reply_json([{"index": index, "score": score} for index, score in best])
-    more = {"vllm": {"document": {"text": "t"}}, "jina": {"document": "t"}}.get(shape, {})
+    more: dict[str, Any] = {"document": {"text": "t"} if shape == "vllm" else "t"} if shape in {"vllm", "jina"} else {}
     listed = scores.items() if shape == "llama.cpp" else best
     return reply_json({"id": "1", "results": [{"index": n, "relevance_score": score, **more} for n, score in listed]})
 

@@ -114,10 +114,10 @@ class Worker:
 
     def _tenant(self, tenant: str) -> int:
         stages = self._memory.admin.components
-        behind: list[Lane] | None = None
+        behind: list[Lane] = []
         with self._guarded(tenant, LANES), stages.database.transaction(tenant, "read") as unit:
             behind = list_behind(unit)
-        if behind is None:  # the database is away: it will be back
+        if (tenant, LANES) in self._faults:  # the database is away: it will be back
             return 0
 
         def drain(lane: Lane) -> int:
