@@ -117,20 +117,9 @@ def reranked(scores: Mapping[int, Any], *, shape: str) -> Behaviour:
     best = sorted(scores.items(), key=lambda entry: -entry[1])
     if shape == "tei":
         return reply_json([{"index": index, "score": score} for index, score in best])
-    if shape == "llama.cpp":
-        return _results([{"index": i, "relevance_score": s} for i, s in scores.items()], object="list")
-    if shape == "vllm":
-        named = [{"index": i, "document": {"text": f"t{i}"}, "relevance_score": s} for i, s in best]
-        return _results(named, id="rerank-1", model="m")
-    if shape == "jina":
-        named = [{"index": i, "relevance_score": s, "document": f"t{i}"} for i, s in best]
-        return _results(named, model="m", usage={"total_tokens": 7})
-    assert shape == "cohere"
-    return _results([{"index": i, "relevance_score": s} for i, s in best], id="1", meta={"api_version": {}})
-
-
-def _results(entries: list[dict[str, Any]], **more: Any) -> Behaviour:
-    return reply_json({**more, "results": entries})
+    more: dict[str, Any] = {"document": {"text": "t"} if shape == "vllm" else "t"} if shape in {"vllm", "jina"} else {}
+    listed = scores.items() if shape == "llama.cpp" else best
+    return reply_json({"id": "1", "results": [{"index": n, "relevance_score": score, **more} for n, score in listed]})
 
 
 # Servers that are slow, or without end.
@@ -210,10 +199,6 @@ def not_http(line: bytes = b"220 mail.example ESMTP\r\n\r\n") -> Behaviour:
 
 def garbage(body: bytes = b"\xff\x00{]}\xc3(", *, kind: str = JSON) -> Behaviour:
     return lambda reply: reply.send(body, kind=kind)
-
-
-def page() -> Behaviour:
-    return garbage(b"<html><body>Sign in to this network</body></html>", kind="text/html")
 
 
 # Refusals and failures.

@@ -27,7 +27,7 @@ from phronesis.experience.event_embeddings import (
     whole_text,
 )
 from phronesis.experience.laws.similarity import Floats
-from phronesis.models.embedder import AUTO, Embedder, load_beside, load_local_embedder
+from phronesis.models.embedder import AUTO, Embedder, load_beside, load_embedder
 from phronesis_benchmarks.experience_clusters import load_events
 from phronesis_benchmarks.records import render_share, render_table
 
@@ -252,7 +252,7 @@ def _installed(models: Sequence[str]) -> LessonMap:
 
 
 def _encoders() -> tuple[Embedder, Embedder]:
-    own, beside = load_local_embedder(AUTO), load_beside(AUTO)
+    own, beside = load_embedder(AUTO), load_beside(AUTO)
     if own is None or beside is None:
         raise MissingExtra('two encoders are needed; pip install "phronesis[embed]"', field="data")
     return own, beside

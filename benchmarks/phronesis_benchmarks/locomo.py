@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from phronesis.errors import InputError, MissingExtra
-from phronesis.models.embedder import Embedder, load_local_embedder
+from phronesis.models.embedder import Embedder, load_embedder
 from phronesis_benchmarks.cached_embedder import CachedEmbedder, EncodingCost
 from phronesis_benchmarks.datasets import Conversation, load_locomo
 from phronesis_benchmarks.metrics import OVERALL, Estimate, paired_difference
@@ -231,7 +231,7 @@ def compare(
 
 def local_embedder() -> Embedder:
     """Return the best encoder of this installation; MissingExtra when there is none."""
-    embedder = load_local_embedder("auto")
+    embedder = load_embedder("auto")
     if embedder is None:
         raise MissingExtra('embedder: none is installed; pip install "phronesis[embed]"', field="embedder")
     return embedder

@@ -363,10 +363,10 @@ def lessons(data: Path, *, embedder: str, as_json: bool) -> None:
 
     Reads Reflexion's logs: whether the lesson that an agent drew is found when the same task comes again.
     """
-    from phronesis.models.embedder import load_local_embedder  # noqa: PLC0415 - the same
+    from phronesis.models.embedder import load_embedder  # noqa: PLC0415 - the same
     from phronesis_benchmarks.experience import run_experience  # noqa: PLC0415 - numpy and the encoders: not for --help
 
-    chosen = load_local_embedder(embedder)
+    chosen = load_embedder(embedder)
     embedders = {"words": None} if chosen is None else {"words": None, chosen.name: chosen}
     with Progress() as progress:
         report = run_experience(data, embedders=embedders, on_progress=progress)
@@ -384,10 +384,10 @@ def resources(data: tuple[Path, ...], *, documents: Path | None, embedder: str, 
 
     Recall and MRR beside BM25, by file, language and document.
     """
-    from phronesis.models.embedder import load_local_embedder  # noqa: PLC0415 - the same
+    from phronesis.models.embedder import load_embedder  # noqa: PLC0415 - the same
     from phronesis_benchmarks.resources import run_resources  # noqa: PLC0415 - numpy and the encoders: not for --help
 
-    chosen = load_local_embedder(embedder)
+    chosen = load_embedder(embedder)
     embedders = {"words": None} if chosen is None else {"words": None, chosen.name: chosen}
     with Progress() as progress:
         report = run_resources(data, documents=documents, embedders=embedders, planned=planned, on_progress=progress)

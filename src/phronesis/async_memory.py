@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from phronesis.config import PolicySource
-from phronesis.core.api_keys import ApiKey, Role
 from phronesis.memory import Memory
 from phronesis.memory.admin import Admin
 from phronesis.memory.entities import Entities
@@ -24,7 +23,7 @@ from phronesis.memory.traits import Traits
 
 P = ParamSpec("P")
 R = TypeVar("R")
-V_co = TypeVar("V_co", bound=Verbs, covariant=True)
+V_co = TypeVar("V_co", bound=Verbs | KeyRing, covariant=True)
 Carrier = Callable[[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]], Awaitable[Any]]
 """Carries out a verb, a method of Memory or of a group, with arguments."""
 
@@ -201,38 +200,18 @@ class Opening:
         return AsyncMemory(await asyncio.to_thread(self._make))
 
 
-class AsyncKeyRing:
-    """The asyncio version of KeyRing, returned by ``AsyncMemory.admin.keys``."""
+class AsyncKeyRing(AsyncVerbs[KeyRing]):
+    """The verbs of ``KeyRing`` as coroutines, returned by ``AsyncMemory.admin.keys``."""
 
-    def __init__(self, ring: KeyRing) -> None:
-        self._ring = ring
-
-    async def create(self, role: Role | str, *, label: str, actor: str = "agent") -> tuple[str, ApiKey]:
-        """Create a key; return its token, which cannot be read again, and the key as listed."""
-        return await asyncio.to_thread(self._ring.create, role, label=label, actor=actor)
-
-    async def list(self) -> list[ApiKey]:
-        """Return every key of the tenant, revoked ones too, oldest first."""
-        return await asyncio.to_thread(self._ring.list)
-
-    async def revoke(self, key_id: str) -> ApiKey:
-        """Revoke a key; NotFound if the tenant has no key of that id."""
-        return await asyncio.to_thread(self._ring.revoke, key_id)
-
-    async def find(self, token: str) -> ApiKey | None:
-        """Return the key of a token; None if it grants no access."""
-        return await asyncio.to_thread(self._ring.find, token)
-
-    async def any_active(self) -> bool:
-        """Return whether the tenant has an active key."""
-        return await asyncio.to_thread(self._ring.any_active)
-
-    async def any_made(self) -> bool:
-        """Return whether the tenant ever had a key, revoked or not: if so, every request needs one."""
-        return await asyncio.to_thread(self._ring.any_made)
+    create = async_verb(KeyRing.create)
+    list = async_verb(KeyRing.list)
+    revoke = async_verb(KeyRing.revoke)
+    find = async_verb(KeyRing.find)
+    any_active = async_verb(KeyRing.any_active)
+    any_made = async_verb(KeyRing.any_made)
 
 
-def _on_thread(verbs: Verbs) -> Carrier:
+def _on_thread(verbs: Verbs | KeyRing) -> Carrier:
     """Return what carries out verbs of Memory, or of one of its groups, on a worker thread."""
 
     async def carry_out(method: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -256,7 +235,7 @@ class AsyncAdmin(AsyncServedAdmin):
     @property
     def keys(self) -> AsyncKeyRing:
         """The API keys that authenticate a server's callers for this tenant."""
-        return AsyncKeyRing(self._admin.keys)
+        return AsyncKeyRing(_on_thread(self._admin.keys))
 
     rebuild = async_verb(Admin.rebuild)
     rederive = async_verb(Admin.rederive)

@@ -1,10 +1,10 @@
 """The worker process: a loop that interprets pending entries, computes missing vectors, and learns when that is due."""
 
-import functools
 import logging
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
@@ -31,11 +31,13 @@ OUTSIDE: Final = -2
 LEARNING: Final = -3
 """Stands for a lane's number in faults of listing the lanes that may be due for learning."""
 
-_PARTS: Final = {VECTORS: "vectors", OUTSIDE: "the index outside", LEARNING: "learning"}
+LANES: Final = -4
+"""Stands for a lane's number in faults of listing the lanes with pending entries."""
 
 LOOK_AGAIN: Final = timedelta(hours=1)
 """How long an unchanged user's lane is skipped until time alone may make a reflection due."""
 
+_PARTS: Final = {VECTORS: "vectors", OUTSIDE: "the index outside", LEARNING: "learning", LANES: "the lanes"}
 logger = logging.getLogger(__name__)
 
 
@@ -112,30 +114,29 @@ class Worker:
 
     def _tenant(self, tenant: str) -> int:
         stages = self._memory.admin.components
-        try:
-            with stages.database.transaction(tenant, "read") as unit:
-                behind = list_behind(unit)
-        except PhronesisError as error:  # the database is away: it will be back
-            self._note(tenant, VECTORS, error)
+        behind: list[Lane] = []
+        with self._guarded(tenant, LANES), stages.database.transaction(tenant, "read") as unit:
+            behind = list_behind(unit)
+        if (tenant, LANES) in self._faults:  # the database is away: it will be back
             return 0
 
-        def drained(lane: Lane) -> int:
-            task = functools.partial(stages.writer.interpreter.drain, tenant, lane.lane_id)
-            worked = not self._stop.is_set() and self._run_guarded(tenant, lane.lane_id, task)
-            return lane.head_seq - lane.applied_seq if worked else 0
+        def drain(lane: Lane) -> int:
+            if not self._stop.is_set():
+                with self._guarded(tenant, lane.lane_id):
+                    stages.writer.interpreter.drain(tenant, lane.lane_id)
+                    return lane.head_seq - lane.applied_seq
+            return 0
 
-        done = sum(each_lane(behind, drained, at_once=lambda: stages.roster.calls_at_once("extract")))
+        done = sum(each_lane(behind, drain, at_once=lambda: stages.roster.calls_at_once("extract")))
         if self._stop.is_set():
             return done
-        made: list[int] = []
-        self._run_guarded(
-            tenant, VECTORS, lambda: made.append(stages.vectorizer.run(tenant, stopped=self._stop.is_set))
-        )
+        with self._guarded(tenant, VECTORS):
+            done += stages.vectorizer.run(tenant, stopped=self._stop.is_set)
         done += self._learn(tenant)
-        mirror = stages.mirror
-        if mirror is not None and not self._stop.is_set():
-            self._run_guarded(tenant, OUTSIDE, lambda: mirror.follow(tenant))
-        return done + sum(made)
+        if stages.mirror is not None and not self._stop.is_set():
+            with self._guarded(tenant, OUTSIDE):
+                stages.mirror.follow(tenant)
+        return done
 
     def _learn(self, tenant: str) -> int:
         """Reflect, group events, draw principles, and forget, where that is due.
@@ -143,12 +144,14 @@ class Worker:
         A lane is checked when it moved, and once an hour.
         """
         stages = self._memory.admin.components
-        visitors = [one for one in (stages.reflector, stages.keeper, stages.forgetter) if one.background]
+        visitors: list[BackgroundTask] = [
+            one for one in (stages.reflector, stages.keeper, stages.forgetter) if one.background
+        ]
         lanes: list[Lane] = []
         if visitors and not self._stop.is_set():
-            self._run_guarded(tenant, LEARNING, lambda: lanes.extend(self._lanes(tenant)))
-        now = stages.clock()
-        made: list[bool] = []
+            with self._guarded(tenant, LEARNING), stages.database.transaction(tenant, "read") as unit:
+                lanes = list_lanes(unit)
+        now, done = stages.clock(), 0
         for lane in lanes:
             place = (tenant, lane.lane_id)
             seq, when = self._looked_at.get(place, (-1, now))
@@ -160,33 +163,21 @@ class Worker:
             self._looked_at[place] = (lane.head_seq, now)
             if lane.applied_seq < lane.head_seq:  # it cannot be interpreted just now
                 continue
-            if self._run_guarded(
-                tenant, lane.lane_id, functools.partial(self._visit, visitors, tenant, lane, now, made)
-            ):
-                self._failed.pop(place, None)
-            else:
-                self._failed[place] = (failures + 1, now)
-        return sum(made)
+            self._failed[place] = (failures + 1, now)
+            with self._guarded(tenant, lane.lane_id):
+                done += sum(visitor.visit(stages.writer, tenant, lane, now) for visitor in visitors)
+                del self._failed[place]
+        return done
 
-    def _lanes(self, tenant: str) -> list[Lane]:
-        with self._memory.admin.components.database.transaction(tenant, "read") as unit:
-            return list_lanes(unit)
-
-    def _visit(
-        self, visitors: Sequence[BackgroundTask], tenant: str, lane: Lane, now: datetime, made: list[bool]
-    ) -> None:
-        writer = self._memory.admin.components.writer
-        made.extend(visitor.visit(writer, tenant, lane, now) for visitor in visitors)
-
-    def _run_guarded(self, tenant: str, lane_id: int, task: Callable[[], object]) -> bool:
-        """Work on one lane; record any error and go on with the next lane."""
+    @contextmanager
+    def _guarded(self, tenant: str, lane_id: int) -> Iterator[None]:
+        """Record any error of the block, which is work on one lane, and go on with the next."""
         try:
-            task()
+            yield
         except Exception as error:  # noqa: BLE001 - the loop's edge: an encoder or extension may raise anything
             self._note(tenant, lane_id, error)
-            return False
-        self._faults.pop((tenant, lane_id), None)
-        return True
+        else:
+            self._faults.pop((tenant, lane_id), None)
 
     def _note(self, tenant: str, lane_id: int, error: Exception) -> None:
         code = error.code if isinstance(error, PhronesisError) else f"exception.{type(error).__name__}"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import model_server as servers
-from model_server import ModelServer
+from model_server import ModelServer, Reply
 from phronesis import Memory, telemetry
 from phronesis.errors import InputError, NotFound
 
@@ -107,32 +107,31 @@ def test_an_error_is_named_and_not_quoted(memory: Memory, spans: Spans) -> None:
     assert updated.events == searched.events == ()
 
 
-def test_a_call_of_a_model_is_a_span_within_its_operation(spans: Spans) -> None:
-    answer = servers.chat(json.dumps({"facts": []}))
-    with ModelServer(servers.status(500), answer) as server:
+def test_calls_of_models_are_spans_within_their_operation(spans: Spans) -> None:
+    def behave(reply: Reply) -> None:
+        embed = reply.asked.path.endswith("/embeddings")
+        (servers.embed_each(lambda _text: [1.0, 0.0]) if embed else servers.chat(json.dumps({"facts": []})))(reply)
+
+    with ModelServer(servers.status(500), behave) as server:
+        roles = {
+            "extract": {"gateway": "lab", "model": "m", "max_tokens": 900},
+            "embed": {"gateway": "lab", "model": "v", "dimension": 2},
+        }
         gateway = {"kind": "openai", "base_url": server.base_url, "tries": 2}
-        roles = {"extract": {"gateway": "lab", "model": "m", "max_tokens": 900}}
         with opened(gateways={"lab": gateway}, roles=roles) as memory:
+            memory._runtime._background.stop()
             memory.add(SAID, user_id="lin")
-    added, *asked = spans.taken()
-    assert asked
-    first = asked[0]
-    assert (first.name, first.kind.name, first.parent.span_id) == ("chat m", "CLIENT", added.context.span_id)
-    assert first.attributes["gen_ai.provider.name"] == "lab"
-    assert first.attributes["gen_ai.request.max_tokens"] == 900
-    assert first.attributes["gen_ai.usage.input_tokens"] > 0
-    assert first.attributes["gen_ai.response.finish_reasons"] == ("stop",)
-    assert "acetone" not in first.to_json()
-
-
-def test_an_encoder_on_a_server_is_a_span_of_embeddings(spans: Spans) -> None:
-    with ModelServer(servers.embed_each(lambda _text: [1.0, 0.0])) as server:
-        gateway = {"kind": "openai", "base_url": server.base_url}
-        roles = {"embed": {"gateway": "lab", "model": "v", "dimension": 2}}
-        with opened(gateways={"lab": gateway}, roles=roles) as memory:
             memory.search("acetone", user_id="lin")
-            names = {one.name: one.attributes for one in spans.taken()}
-    assert names["embeddings v"]["gen_ai.usage.input_tokens"] > 0
+    added, *asked = spans.taken()
+    chat = next(one for one in asked if one.name == "chat m")
+    assert (chat.kind.name, chat.parent.span_id) == ("CLIENT", added.context.span_id)
+    assert chat.attributes["gen_ai.provider.name"] == "lab"
+    assert chat.attributes["gen_ai.request.max_tokens"] == 900
+    assert chat.attributes["gen_ai.usage.input_tokens"] > 0
+    assert chat.attributes["gen_ai.response.finish_reasons"] == ("stop",)
+    assert "acetone" not in chat.to_json()
+    (embedded,) = [one.attributes for one in asked if one.name == "embeddings v"]
+    assert embedded["gen_ai.usage.input_tokens"] > 0
 
 
 def test_without_opentelemetry_nothing_is_written(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,7 @@ def test_three_roles_by_one_server(memory: Memory, server: ModelServer) -> None:
     assert found.explain is not None
     assert found.explain["embedder"] == "lab/vectors"
     assert spent(memory, "extract").calls == 2
-    assert spent(memory, "embed").calls == 2  # the three texts in one, and the question
+    assert spent(memory, "embed").calls == 3  # the dimension, the three texts in one, and the question
     assert spent(memory, "rerank").calls == 1
     assert {asked.headers["authorization"] for asked in server.requests} == {f"Bearer {KEY}"}
     before = len(server.requests)

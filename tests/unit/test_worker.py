@@ -23,12 +23,6 @@ from phronesis.store.lanes import list_behind
 from phronesis.worker import LEARNING, SHORTEST_SECONDS, VECTORS, Worker
 
 POLICY = {"embedder": "hashing"}
-PROCESS = """
-import sys
-sys.path.insert(0, sys.argv[3])
-from unit.test_worker import written_elsewhere
-written_elsewhere(*sys.argv[1:3])
-"""
 
 
 def pending(memory: Memory, tenant: str | None = None) -> int:
@@ -57,14 +51,12 @@ def written_elsewhere(url: str, tenant: str) -> None:
             assert memory.add(f"tea number {n}", user_id=f"user-{n % 3}", wait=False).pending
 
 
-@pytest.mark.slow
-def test_it_takes_up_what_another_process_left(sqlite_url: str) -> None:
+def test_it_takes_up_what_another_memory_left(sqlite_url: str) -> None:
     with Memory.open(sqlite_url, policy=POLICY, tenant="acme") as memory:
         worker = Worker(memory, tenants=["acme", "other"])
         thread = running(worker)
-        tests = Path(__file__).parents[1]
-        subprocess.run([sys.executable, "-c", PROCESS, sqlite_url, "acme", str(tests)], check=True)
-        written_elsewhere(sqlite_url, "other")
+        for tenant in ("acme", "other"):
+            written_elsewhere(sqlite_url, tenant)
         until(lambda: pending(memory) == pending(memory, "other") == 0)
         until(lambda: memory.flush() == 0 and memory.admin.doctor().ok)
         worker.stop()

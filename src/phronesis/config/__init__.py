@@ -7,46 +7,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from phronesis.config.model_roles import ChatRole, EmbedRole, ExtractRole, Gateway, Part, RerankRole
-    from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits, effective_policy
+    from phronesis.config.model_roles import ExtractRole, Gateway, Part
+    from phronesis.config.policy import ROLES, Policy, effective_policy
     from phronesis.config.policy_sections import SENSITIVE_TOPICS, SensitiveRules
     from phronesis.config.server import Serving
-    from phronesis.config.settings import (
-        DEFAULT_TENANT,
-        PolicySource,
-        Settings,
-        api_keys,
-        check_tenant,
-        load_settings,
-        read_key,
-    )
+    from phronesis.config.settings import PolicySource, Settings, api_keys, check_tenant, load_settings, read_key
 
 _NAMES: Final = {
-    "model_roles": ("ChatRole", "EmbedRole", "ExtractRole", "Gateway", "Part", "RerankRole"),
-    "policy": ("ROLES", "ModelPrice", "Policy", "SpendingLimits", "effective_policy"),
+    "model_roles": ("ExtractRole", "Gateway", "Part"),
+    "policy": ("ROLES", "Policy", "effective_policy"),
     "policy_sections": ("SENSITIVE_TOPICS", "SensitiveRules"),
     "server": ("Serving",),
-    "settings": ("DEFAULT_TENANT", "PolicySource", "Settings", "api_keys", "check_tenant", "load_settings", "read_key"),
+    "settings": ("PolicySource", "Settings", "api_keys", "check_tenant", "load_settings", "read_key"),
 }
 _HOMES: Final = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
 
 __all__ = [
-    "DEFAULT_TENANT",
     "ROLES",
     "SENSITIVE_TOPICS",
-    "ChatRole",
-    "EmbedRole",
     "ExtractRole",
     "Gateway",
-    "ModelPrice",
     "Part",
     "Policy",
     "PolicySource",
-    "RerankRole",
     "SensitiveRules",
     "Serving",
     "Settings",
-    "SpendingLimits",
     "api_keys",
     "check_tenant",
     "effective_policy",

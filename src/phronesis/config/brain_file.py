@@ -14,7 +14,7 @@ import pydantic
 import yaml
 
 from phronesis.config.model_roles import BY_MODEL
-from phronesis.config.policy import ROLES, Policy, unknown_gateway
+from phronesis.config.policy import Policy
 from phronesis.config.policy_sections import FieldPath, Mistake, Origin, describe_value
 from phronesis.errors import InputError
 
@@ -70,8 +70,6 @@ def _validate(values: Mapping[str, Any], form: type[Policy]) -> tuple[Policy | N
     fields = _FieldNames(form.model_json_schema())
     meant = _intended_fields(faults, fields)
     found = {m.path: m for fault in faults if (m := _mistake(fault, fields)) is not None and m.path not in meant}
-    for mistake in _unknown_gateways(values):
-        found.setdefault(mistake.path, mistake)
     return None, list(found.values())
 
 
@@ -102,18 +100,6 @@ def _intended_fields(faults: Iterable[Any], fields: "_FieldNames") -> set[FieldP
 def _path(place: Sequence[int | str]) -> FieldPath:
     """Return a field's path without pydantic's additions: the form of a role, and the marker of a mapping key."""
     return tuple(str(part) for part in place if part not in {BY_MODEL, "[key]"})
-
-
-def _unknown_gateways(values: Mapping[str, Any]) -> Iterator[Mistake]:
-    """Yield the roles whose gateway is missing; the policy checks them only when nothing else is wrong."""
-    roles, gateways = values.get("roles"), values.get("gateways", {})
-    if not isinstance(roles, Mapping) or not isinstance(gateways, Mapping):
-        return
-    for name in ROLES:
-        role = roles.get(name)
-        asked = role.get("gateway") if isinstance(role, Mapping) else getattr(role, "gateway", None)
-        if isinstance(asked, str) and asked not in gateways:
-            yield Mistake(("roles", name, "gateway"), unknown_gateway(asked, gateways))
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,11 +70,9 @@ GatewayName = Annotated[
 ]
 
 
-def plain_url(value: str | None, *, example: str) -> str | None:
+def check_url(value: str, *, example: str) -> str:
     """Return a server's URL without a trailing slash; ValueError if it is not a URL or contains credentials."""
     # No message shows the URL: it may contain a password.
-    if value is None:
-        return None
     if not value.isprintable() or " " in value:
         raise ValueError("must be a URL without blanks and control characters")
     try:
@@ -91,15 +89,24 @@ def plain_url(value: str | None, *, example: str) -> str | None:
     return value.rstrip("/")
 
 
-def variable_name(value: str | None, *, example: str) -> str | None:
-    """Return the name of an environment variable; ValueError if it is not one, or looks like a key."""
-    # No message shows the value: it may be a pasted key.
-    if value is not None and (not re.fullmatch(VARIABLE, value) or _KEY_LIKE.search(value)):
-        raise ValueError(
-            f"must be the name of an environment variable, such as {example}: letters, digits and '_', and no"
-            " key; if a key stands there, put it into a variable, and a new one if others have seen this file"
-        )
-    return value
+def plain_url(example: str) -> pydantic.AfterValidator:
+    """Return the check of a field that holds a server's URL."""
+    return pydantic.AfterValidator(lambda value: None if value is None else check_url(value, example=example))
+
+
+def variable_name(example: str) -> pydantic.AfterValidator:
+    """Return the check of a field that names an environment variable, and holds no key."""
+
+    def check(value: str | None) -> str | None:
+        # No message shows the value: it may be a pasted key.
+        if value is not None and (not re.fullmatch(VARIABLE, value) or _KEY_LIKE.search(value)):
+            raise ValueError(
+                f"must be the name of an environment variable, such as {example}: letters, digits and '_', and no"
+                " key; if a key stands there, put it into a variable, and a new one if others have seen this file"
+            )
+        return value
+
+    return pydantic.AfterValidator(check)
 
 
 def installed_name(group: str, *own: str) -> pydantic.AfterValidator:
@@ -124,13 +131,13 @@ class Gateway(Part):
         " POST /decide, for the role decide; fastembed or sentence-transformers for models that embed or rerank in this"
         " process."
     )
-    base_url: str | None = pydantic.Field(
+    base_url: Annotated[str | None, plain_url("http://127.0.0.1:8000/v1")] = pydantic.Field(
         default_factory=lambda given: DEFAULT_URLS.get(given["kind"]),
         description="Where the server is, up to and with /v1. By default where Ollama listens on this machine;"
         " OpenAI itself when the kind is openai and api_key_env is given.",
         examples=["http://127.0.0.1:8000/v1"],
     )
-    api_key_env: str | None = pydantic.Field(
+    api_key_env: Annotated[str | None, variable_name("OPENAI_API_KEY")] = pydantic.Field(
         default=None,
         description="The name of the environment variable that holds the key; never the key itself.",
         examples=["OPENAI_API_KEY"],
@@ -141,16 +148,6 @@ class Gateway(Part):
     )
     tries: int = pydantic.Field(default=3, ge=1, le=10, description="How often a call is made before it has failed.")
     concurrency: int = pydantic.Field(default=2, ge=1, le=64, description="Calls that are under way at once.")
-
-    @pydantic.field_validator("base_url")
-    @classmethod
-    def _is_plain_url(cls, value: str | None) -> str | None:
-        return plain_url(value, example="http://127.0.0.1:8000/v1")
-
-    @pydantic.field_validator("api_key_env")
-    @classmethod
-    def _names_a_variable(cls, value: str | None) -> str | None:
-        return variable_name(value, example="OPENAI_API_KEY")
 
     @pydantic.model_validator(mode="after")
     def _check_base_url(self) -> Self:

@@ -200,14 +200,6 @@ class Policy(Part):
         examples=[{"gpt-5-mini": {"input": 0.25, "output": 2.0}}],
     )
 
-    @pydantic.field_validator("version", mode="before")
-    @classmethod
-    def _is_whole(cls, value: Any) -> Any:
-        # Python takes True and 1.0 for 1.
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise ValueError("must be the whole number 1")  # noqa: TRY004 - pydantic gathers ValueErrors
-        return value
-
     @pydantic.model_validator(mode="after")
     def _check_gateways(self) -> Self:
         absent, unfit = [], []

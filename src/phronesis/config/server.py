@@ -1,18 +1,20 @@
 """Policy section of the server: address, authentication and limits; OAuth gives remote MCP clients access to /mcp."""
 
 import ipaddress
+from functools import partial
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 import pydantic
 
-from phronesis.config.model_roles import VARIABLE, Part, plain_url, variable_name
+from phronesis.config.model_roles import VARIABLE, Part, check_url, plain_url, variable_name
 from phronesis.core.serialization import MAX_DEPTH
 from phronesis.errors import InputError
 
 MCP_PATH: Final = "/mcp"
 READ_SCOPE: Final = "memory.read"
 WRITE_SCOPE: Final = "memory.write"
+_KEY_SET: Final = "https://id.example.com/realms/a/protocol/openid-connect/certs"
 _Claim = Annotated[str, pydantic.Field(min_length=1, max_length=200)]
 
 
@@ -27,7 +29,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _safe_url(value: str, *, example: str) -> str:
-    url = str(plain_url(value, example=example))
+    url = check_url(value, example=example)
     if not url.startswith("https://") and not is_loopback(urlsplit(url).hostname or ""):
         raise ValueError(f"must begin with https://, such as {example}; http is for this machine alone")
     return url
@@ -39,9 +41,8 @@ class Issuer(Part):
     url: str = pydantic.Field(
         description="Its issuer, as `iss` names it.", examples=["https://id.example.com/realms/a"]
     )
-    jwks_url: str = pydantic.Field(
-        description="Where its public keys are: `jwks_uri` of its metadata.",
-        examples=["https://id.example.com/realms/a/protocol/openid-connect/certs"],
+    jwks_url: Annotated[str, pydantic.AfterValidator(partial(_safe_url, example=_KEY_SET))] = pydantic.Field(
+        description="Where its public keys are: `jwks_uri` of its metadata.", examples=[_KEY_SET]
     )
     audience: _Claim | None = pydantic.Field(
         default=None, description="What `aud` must name; default: the address of /mcp."
@@ -58,11 +59,6 @@ class Issuer(Part):
     def _is_issuer(cls, value: str) -> str:
         slash = "/" if value.endswith("/") else ""  # part of the name: `iss` is compared as it is
         return _safe_url(value, example="https://id.example.com/realms/a") + slash
-
-    @pydantic.field_validator("jwks_url")
-    @classmethod
-    def _is_key_set(cls, value: str) -> str:
-        return _safe_url(value, example="https://id.example.com/realms/a/protocol/openid-connect/certs")
 
 
 class OAuth(Part):
@@ -134,11 +130,11 @@ _Origin = Annotated[str, pydantic.Field(min_length=1, max_length=300), pydantic.
 class Upstream(Part):
     """The server that answers chat completions, when this one adds memory to them at ``/v1/chat/completions``."""
 
-    base_url: str = pydantic.Field(
+    base_url: Annotated[str, plain_url("http://127.0.0.1:11434/v1")] = pydantic.Field(
         description="Where it is, up to and with /v1.",
         examples=["http://127.0.0.1:11434/v1", "https://api.openai.com/v1"],
     )
-    api_key_env: str | None = pydantic.Field(
+    api_key_env: Annotated[str | None, variable_name("OPENAI_API_KEY")] = pydantic.Field(
         default=None,
         description="The name of the environment variable that holds its key; never the key itself.",
         examples=["OPENAI_API_KEY"],
@@ -148,16 +144,6 @@ class Upstream(Part):
     token_budget: int = pydantic.Field(
         default=1_500, ge=300, le=100_000, description="Tokens of memory that are added to a request at most."
     )
-
-    @pydantic.field_validator("base_url")
-    @classmethod
-    def _is_plain_url(cls, value: str) -> str | None:
-        return plain_url(value, example="http://127.0.0.1:11434/v1")
-
-    @pydantic.field_validator("api_key_env")
-    @classmethod
-    def _names_a_variable(cls, value: str | None) -> str | None:
-        return variable_name(value, example="OPENAI_API_KEY")
 
 
 class Serving(Part):

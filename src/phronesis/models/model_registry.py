@@ -4,11 +4,11 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Final, cast
+from typing import Annotated, Any, Final, Protocol, TypeVar, cast
 
 import pydantic
 
-from phronesis.config.model_roles import RULES, ChatName, Gateway, RerankRole, Role
+from phronesis.config.model_roles import RULES, ChatName, ChatRole, EmbedRole, Gateway, RerankRole, Role
 from phronesis.config.policy import ROLES, Policy
 from phronesis.core.reports import ModelUsage, Price
 from phronesis.errors import InputError
@@ -17,12 +17,11 @@ from phronesis.models.decision import ROLE as DECIDE
 from phronesis.models.decision import ChatDecider, Decider, DecisionServer, Question
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import ROLE as EMBED
-from phronesis.models.embedders import MeteredEmbedder
 from phronesis.models.in_process import (
-    CrossEncoderReranker,
-    FastEmbedEmbedder,
-    FastEmbedReranker,
-    SentenceTransformerEmbedder,
+    load_cross_encoder,
+    load_fastembed_embedder,
+    load_fastembed_reranker,
+    load_sentence_transformer,
 )
 from phronesis.models.openai_models import OpenAIChat, OpenAIEmbedder
 from phronesis.models.rerankers import ROLE as RERANK
@@ -31,6 +30,14 @@ from phronesis.models.structured_client import StructuredClient, Task
 from phronesis.models.token_counter import TokenCounter
 from phronesis.models.transport import Gateway as Server
 from phronesis.models.transport import ModelHttp
+
+
+class _Client(Protocol):
+    def close(self) -> None: ...
+
+
+T = TypeVar("T")
+C = TypeVar("C", bound=_Client)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +76,7 @@ class ModelRegistry:
         self._conducts = {name: self._conduct(gateway) for name, gateway in policy.gateways.items()}
         self._closing: list[Callable[[], None]] = []
         self._making = threading.Lock()
-        self._askers: dict[tuple[str, str], StructuredClient] = {}
-        self._decider: Decider | None = None
-        self._judge: Judge | None = None
-        self._embedder: Embedder | None = None
+        self._made: dict[tuple[str, str], Any] = {}
 
     def effective(self) -> list[EffectiveRole]:
         """Return the model of each role, in the order of the roles."""
@@ -101,20 +105,19 @@ class ModelRegistry:
         chosen = self._policy.role(role) if reference is None else self._policy.named(role, reference)
         if chosen is None:
             return None
-        name = f"{chosen.gateway}/{chosen.model}"
-        with self._making:
-            if (role, name) not in self._askers:
-                model = OpenAIChat(self._server(chosen.gateway), chosen.model, temperature=chosen.temperature)
-                self._closing.append(model.close)
-                self._askers[role, name] = StructuredClient(
-                    role=role,
-                    model=model,
-                    conduct=self._conducts[chosen.gateway],
-                    purse=self._purse,
-                    counter=self._counter(),
-                    max_tokens=chosen.max_tokens,
-                )
-            return self._askers[role, name]
+        return self._once(role, f"{chosen.gateway}/{chosen.model}", lambda: self._make_asker(role, chosen))
+
+    def _make_asker(self, role: ChatName, chosen: ChatRole) -> StructuredClient:
+        return StructuredClient(
+            role=role,
+            model=self._closed_later(
+                OpenAIChat(self._server(chosen.gateway), chosen.model, temperature=chosen.temperature)
+            ),
+            conduct=self._conducts[chosen.gateway],
+            purse=self._purse,
+            counter=self._counter(),
+            max_tokens=chosen.max_tokens,
+        )
 
     def calls_at_once(self, role: ChatName) -> int:
         """Return how many calls of a role may be under way at once; 1 where rules do it."""
@@ -143,58 +146,20 @@ class ModelRegistry:
         chosen = self._policy.role("decide")
         if chosen is None:
             return None
-        client = None if self._policy.gateways[chosen.gateway].kind == "decision" else self.asker("decide")
-        with self._making:
-            if self._decider is None:
-                self._decider = self._decision_server(chosen) if client is None else ChatDecider(client)
-            return self._decider
+        if self._policy.gateways[chosen.gateway].kind == "decision":
+            return self._once(DECIDE, "decider", lambda: self._decision_server(chosen))
+        client = self.asker("decide")
+        return None if client is None else self._once(DECIDE, "decider", lambda: ChatDecider(client))
 
     def judge(self) -> Judge | None:
         """Return the reranker, or None if the fused order stays."""
         chosen = self._policy.role("rerank")
-        if chosen is None:
-            return None
-        with self._making:
-            if self._judge is None:
-                self._judge = Judge(
-                    reranker=self._reranker(chosen),
-                    conduct=self._conducts[chosen.gateway],
-                    purse=self._purse,
-                    counter=self._counter(),
-                    candidates=chosen.candidates,
-                )
-            return self._judge
+        return None if chosen is None else self._once(RERANK, "", lambda: self._make_judge(chosen))
 
     def embedder(self) -> Embedder | None:
         """Return the encoder of the role, or None if the policy's embedder is used."""
         chosen = self._policy.role("embed")
-        if chosen is None:
-            return None
-        with self._making:
-            kind = self._policy.gateways[chosen.gateway].kind
-            if self._embedder is None and kind == "fastembed":
-                self._embedder = FastEmbedEmbedder(chosen.model)
-            elif self._embedder is None and kind == "sentence-transformers":
-                self._embedder = SentenceTransformerEmbedder(chosen.model)
-            elif self._embedder is None:
-                conduct = self._conducts[chosen.gateway]
-                made = OpenAIEmbedder(
-                    self._server(chosen.gateway),
-                    chosen.model,
-                    dimension=chosen.dimension,
-                    prefix_scheme=chosen.prefix_scheme,
-                    limits_for=conduct.limits,
-                )
-                self._closing.append(made.close)
-                self._embedder = MeteredEmbedder(
-                    made,
-                    model=f"{chosen.gateway}/{chosen.model}",
-                    conduct=conduct,
-                    purse=self._purse,
-                    counter=self._counter,
-                    tenant=self._tenant,
-                )
-            return self._embedder
+        return None if chosen is None else self._once(EMBED, "", lambda: self._make_embedder(chosen))
 
     def close(self) -> None:
         """Cancel running calls and close the connections."""
@@ -203,25 +168,60 @@ class ModelRegistry:
             while self._closing:
                 self._closing.pop()()
 
+    def _once(self, role: str, name: str, make: Callable[[], T]) -> T:
+        """Return what ``make`` gives at the first call for a role and name."""
+        with self._making:
+            if (role, name) not in self._made:
+                self._made[role, name] = make()
+            made: T = self._made[role, name]
+            return made
+
+    def _closed_later(self, client: C) -> C:
+        """Return a client whose connections are closed with the registry."""
+        self._closing.append(client.close)
+        return client
+
+    def _make_embedder(self, chosen: EmbedRole) -> Embedder:
+        kind = self._policy.gateways[chosen.gateway].kind
+        if kind == "fastembed":
+            return load_fastembed_embedder(chosen.model)
+        if kind == "sentence-transformers":
+            return load_sentence_transformer(chosen.model)
+        return self._closed_later(
+            OpenAIEmbedder(
+                self._server(chosen.gateway),
+                chosen.model,
+                dimension=chosen.dimension,
+                prefix_scheme=chosen.prefix_scheme,
+                conduct=self._conducts[chosen.gateway],
+                purse=self._purse,
+                counter=self._counter,
+                tenant=self._tenant,
+            )
+        )
+
+    def _make_judge(self, chosen: RerankRole) -> Judge:
+        return Judge(
+            reranker=self._reranker(chosen),
+            conduct=self._conducts[chosen.gateway],
+            purse=self._purse,
+            counter=self._counter(),
+            candidates=chosen.candidates,
+        )
+
     def _reranker(self, chosen: RerankRole) -> Reranker:
         kind = self._policy.gateways[chosen.gateway].kind
         if kind == "fastembed":
-            return FastEmbedReranker(chosen.model)
+            return load_fastembed_reranker(chosen.model)
         if kind == "sentence-transformers":
-            return CrossEncoderReranker(chosen.model)
+            return load_cross_encoder(chosen.model)
         # Ollama has no rerank endpoint; a reranking model there answers yes or no.
-        asked = ChatReranker if kind == "ollama" else HttpReranker
-        reranker = asked(self._server(chosen.gateway), chosen.model)
-        self._closing.append(reranker.close)
-        return reranker
+        kind_of_server = ChatReranker if kind == "ollama" else HttpReranker
+        return self._closed_later(kind_of_server(self._server(chosen.gateway), chosen.model))
 
     def _decision_server(self, chosen: Role) -> DecisionServer:
-        server = self._server(chosen.gateway)
-        http = ModelHttp(server)
-        self._closing.append(http.close)
         return DecisionServer(
-            http=http,
-            gateway=server,
+            http=self._closed_later(ModelHttp(self._server(chosen.gateway))),
             model=chosen.model,
             conduct=self._conducts[chosen.gateway],
             purse=self._purse,

@@ -6,15 +6,19 @@ import math
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.models.call_policy import Limits
+from phronesis.errors import AnswerRejected
+from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit, run_metered
 from phronesis.models.embedder import PREFIXES, Floats, PrefixScheme, encodable
+from phronesis.models.embedders import ROLE as EMBED
 from phronesis.models.structured_client import AnswerSchema, Completion, Constraint, Message, TokenOdds
+from phronesis.models.token_counter import TokenCounter
 from phronesis.models.transport import Gateway, ModelHttp, unreadable
 
 _OPENAI_HOST: Final = re.compile(r"(?<![a-z0-9.-])(?:[a-z0-9-]++\.)*openai\.com")
@@ -36,17 +40,12 @@ class OpenAIChat:
     """
 
     def __init__(self, gateway: Gateway, model: str, *, temperature: float | None = 0.0) -> None:
-        self._gateway = gateway
+        self.name = f"{gateway.name}/{model}"
         self._model = model
         self._http = ModelHttp(gateway)
         self._settings: dict[str, Any] = {} if temperature is None else {"temperature": temperature}
         host = (urlsplit(gateway.base_url).hostname or "").lower()
         self._bound = "max_completion_tokens" if _OPENAI_HOST.fullmatch(host) else "max_tokens"
-
-    @property
-    def name(self) -> str:
-        """Gateway and model, ``local/qwen3:4b``."""
-        return f"{self._gateway.name}/{self._model}"
 
     def complete(
         self,
@@ -77,13 +76,13 @@ class OpenAIChat:
         choice = choices[0] if isinstance(choices, list) and choices else None
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(choice, dict) or not isinstance(message, dict):
-            raise unreadable(self._gateway.name, "holds no completion")
+            raise unreadable(self._http.gateway.name, "holds no completion")
         refusal = message.get("refusal")
         refusal = refusal if isinstance(refusal, str) and refusal else None
         content = message.get("content")
         if not isinstance(content, str):
             if refusal is None or content is not None:
-                raise unreadable(self._gateway.name, "holds a completion without text")
+                raise unreadable(self._http.gateway.name, "holds a completion without text")
             content = ""
         reason, usage, text = choice.get("finish_reason"), body.get("usage"), without_thoughts(content)
         return Completion(
@@ -164,8 +163,8 @@ _PROBE: Final = "dimension"
 class OpenAIEmbedder:
     """An encoder on a server. Thread-safe; close it when done.
 
-    ``dimension`` is sent with every request, for models that can return shorter vectors; None accepts any.
-    ``limits_for`` returns the limits of each request of a call without limits.
+    ``dimension`` is sent with every request, for models that can return shorter vectors; None accepts any. Each request
+    is bounded by the server's call policy and charged to ``tenant``, since the port has no tenant.
     """
 
     def __init__(
@@ -175,83 +174,84 @@ class OpenAIEmbedder:
         *,
         dimension: int | None,
         prefix_scheme: PrefixScheme,
-        limits_for: Callable[[], Limits],
+        conduct: CallPolicy,
+        purse: SpendingLimit,
+        counter: Callable[[], TokenCounter],
+        tenant: str,
     ) -> None:
-        self._gateway = gateway
-        self._model = model
-        self._dimension = dimension
-        self._asked = dimension
-        self._scheme: PrefixScheme = prefix_scheme
-        self._limits_for = limits_for
-        self._probing = threading.Lock()
         self._http = ModelHttp(gateway)
-
-    @property
-    def name(self) -> str:
+        self._priced = f"{gateway.name}/{model}"
+        self._request = {"model": model, "encoding_format": "float"} | (
+            {} if dimension is None else {"dimensions": dimension}
+        )
+        self._dimension = dimension
+        self._conduct, self._purse, self._counter, self._tenant = conduct, purse, counter, tenant
+        self._probing = threading.Lock()
+        self._prefixes = PREFIXES[prefix_scheme]
+        self.prefix_scheme = prefix_scheme
+        scheme = "" if prefix_scheme == "none" else f"+{prefix_scheme}"
+        self.name = f"{self._priced}{scheme}{'' if dimension is None else f'@{dimension}'}"
         """Gateway and model, with the options that change its vectors: ``local/bge-m3``, ``lab/e5+e5@512``."""
-        scheme = "" if self._scheme == "none" else f"+{self._scheme}"
-        return f"{self._gateway.name}/{self._model}{scheme}{'' if self._asked is None else f'@{self._asked}'}"
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector. If it was not given, the server is asked once: ModelError."""
-        return self._measured(None)
+        """Numbers per vector. If no vector was had yet, the server is asked for one: ModelError."""
+        with self._probing:
+            return self._dimension or self._vectors([_PROBE]).shape[1]
 
-    def _measured(self, limits: Limits | None) -> int:
-        if self._dimension is None:
-            with self._probing:
-                if self._dimension is None:
-                    self._dimension = self._vectors([_PROBE], dimension=None, limits=limits).shape[1]
-        return self._dimension
-
-    @property
-    def prefix_scheme(self) -> str:
-        """``none``, ``e5``, ``qwen3`` or ``nomic``."""
-        return self._scheme
-
-    def embed_documents(self, texts: Sequence[str], *, limits: Limits | None = None) -> Floats:
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Return a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row.
 
-        ``limits`` bound the whole call, including the query for the dimension. ModelUnavailable, ModelRefused,
-        AnswerRejected (vectors missing, of another length, not numbers), ModelCancelled.
+        ModelUnavailable, ModelRefused, AnswerRejected (vectors missing, of another length, not numbers),
+        ModelCancelled, ModelBudgetSpent.
         """
-        return self._embedded(texts, PREFIXES[self._scheme][1], limits)
+        return self._embedded(texts, self._prefixes[1])
 
-    def embed_query(self, text: str, *, limits: Limits | None = None) -> Floats:
+    def embed_query(self, text: str) -> Floats:
         """Return a float32 vector (dimension,) of L2 length 1, or zeros for a text without content; errors as above."""
-        vector: Floats = self._embedded([text], PREFIXES[self._scheme][0], limits)[0]
+        vector: Floats = self._embedded([text], self._prefixes[0])[0]
         return vector
 
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
 
-    def _embedded(self, texts: Sequence[str], prefix: str, limits: Limits | None) -> Floats:
+    def _embedded(self, texts: Sequence[str], prefix: str) -> Floats:
         clean = [encodable(text, characters=TEXT_CHARACTERS) for text in texts]
         filled = [row for row, text in enumerate(clean) if text]
-        dimension = self._measured(limits)
-        matrix = np.zeros((len(clean), dimension), np.float32)
-        for rows in _batches(filled, clean):
-            matrix[rows] = self._vectors([prefix + clean[row] for row in rows], dimension=dimension, limits=limits)
+        found = [(rows, self._vectors([prefix + clean[row] for row in rows])) for rows in _batches(filled, clean)]
+        matrix = np.zeros((len(clean), self.dimension), np.float32)
+        for rows, vectors in found:
+            matrix[rows] = vectors
         return matrix
 
-    def _vectors(self, texts: Sequence[str], *, dimension: int | None, limits: Limits | None) -> Floats:
-        body: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}
-        if self._asked is not None:
-            body["dimensions"] = self._asked
-        answer = self._http.post("/embeddings", body, limits=limits or self._limits_for())
+    def _vectors(self, texts: Sequence[str]) -> Floats:
+        counter = self._counter()
+        answer = run_metered(
+            partial(self._http.post, "/embeddings", {**self._request, "input": texts}),
+            self._conduct,
+            self._purse,
+            tenant=self._tenant,
+            role=EMBED,
+            model=self._priced,
+            prompt_tokens=sum(map(counter.count, texts)),
+        )
         entries = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(entries, list) or len(entries) != len(texts):
-            raise unreadable(self._gateway.name, f"does not hold {len(texts)} vectors")
+            raise self._unreadable(f"does not hold {len(texts)} vectors")
         try:
             matrix = np.stack([_numbers(entry["embedding"]) for entry in _in_order(entries)])
         except (KeyError, TypeError, ValueError):  # their messages show the response
-            raise unreadable(self._gateway.name, "holds vectors that cannot be read, or two for one text") from None
-        if matrix.ndim != 2 or matrix.shape[1] != (dimension or matrix.shape[1]) or not matrix.size:  # noqa: PLR2004
-            raise unreadable(self._gateway.name, f"holds vectors of {matrix.shape[-1]} numbers, not {dimension}")
+            raise self._unreadable("holds vectors that cannot be read, or two for one text") from None
+        if matrix.ndim != 2 or matrix.shape[1] != (self._dimension or matrix.shape[1]) or not matrix.size:  # noqa: PLR2004
+            raise self._unreadable(f"holds vectors of {matrix.shape[-1]} numbers, not {self._dimension}")
         if not np.isfinite(matrix).all():
-            raise unreadable(self._gateway.name, "holds vectors with numbers that are not finite")
+            raise self._unreadable("holds vectors with numbers that are not finite")
+        self._dimension = matrix.shape[1]
         return _unit(matrix)
+
+    def _unreadable(self, problem: str) -> AnswerRejected:
+        return unreadable(self._http.gateway.name, problem)
 
 
 def _batches(rows: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:

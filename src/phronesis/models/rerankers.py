@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Protocol
 
 from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit, run_metered
 from phronesis.models.embedder import encodable
@@ -63,29 +63,21 @@ class Judge:
         )
 
 
-RerankDialect = Literal["documents", "texts"]
-"""The request field of the texts: ``texts`` for text-embeddings-inference, ``documents`` for all others."""
 TEXT_CHARACTERS: Final = 4000
 """Characters of one text, and of the question: rerankers read 512 to 8192 tokens, and some servers refuse more."""
 _ENTRIES: Final = ("results", "data")
 """Response fields that hold the scores (Voyage uses ``data``)."""
 _SCORES: Final = ("relevance_score", "score")
-"""Names of a score (text-embeddings-inference uses ``score``)."""
+"""Names of a score (text-embeddings-inference's is ``score``)."""
 
 
 class HttpReranker:
     """A reranker on a server. Thread-safe; close it when done."""
 
-    def __init__(self, gateway: Gateway, model: str, *, dialect: RerankDialect = "documents") -> None:
-        self._gateway = gateway
+    def __init__(self, gateway: Gateway, model: str) -> None:
+        self.name = f"{gateway.name}/{model}"
         self._model = model
-        self._dialect = dialect
         self._http = ModelHttp(gateway)
-
-    @property
-    def name(self) -> str:
-        """Gateway and model, ``local/qwen3-reranker``."""
-        return f"{self._gateway.name}/{self._model}"
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
         """Return a score from 0 to 1 for each text, in the order of ``texts``; 0 if the server returns none.
@@ -99,7 +91,9 @@ class HttpReranker:
         scores = [0.0] * len(clean)
         if not question or not filled:
             return scores
-        answer = self._http.post("/rerank", self._request(question, [clean[row] for row in filled]), limits=limits)
+        documents = [clean[row] for row in filled]
+        request = {"model": self._model, "query": question, "documents": documents, "top_n": len(documents)}
+        answer = self._http.post("/rerank", request, limits=limits)
         for index, score in _as_probabilities(self._scores(answer, len(filled))).items():
             scores[filled[index]] = score
         return scores
@@ -108,26 +102,21 @@ class HttpReranker:
         """Close the connections."""
         self._http.close()
 
-    def _request(self, question: str, texts: list[str]) -> dict[str, Any]:
-        if self._dialect == "texts":
-            return {"model": self._model, "query": question, "texts": texts, "truncate": True}
-        return {"model": self._model, "query": question, "documents": texts, "top_n": len(texts)}
-
     def _scores(self, answer: Any, count: int) -> dict[int, float]:
         entries = answer
         if isinstance(answer, dict):
             entries = next((answer[name] for name in _ENTRIES if name in answer), None)
         if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-            raise unreadable(self._gateway.name, "holds no scores")
+            raise unreadable(self._http.gateway.name, "holds no scores")
         by_position = len(entries) == count and all("index" not in entry for entry in entries)
         found: dict[int, float] = {}
         for position, entry in enumerate(entries):
             index = position if by_position else entry.get("index")
             if type(index) is not int or not 0 <= index < count or index in found:
-                raise unreadable(self._gateway.name, "has a score for no text, or two for one")
+                raise unreadable(self._http.gateway.name, "has a score for no text, or two for one")
             score = _number(next((entry[name] for name in _SCORES if name in entry), None))
             if score is None:
-                raise unreadable(self._gateway.name, "has a score that is not a number")
+                raise unreadable(self._http.gateway.name, "has a score that is not a number")
             found[index] = score
         return found
 
@@ -173,11 +162,7 @@ class ChatReranker:
     def __init__(self, gateway: Gateway, model: str) -> None:
         self._gateway = gateway
         self._chat = OpenAIChat(gateway, model)
-
-    @property
-    def name(self) -> str:
-        """Gateway and model, ``local/qwen3-reranker``."""
-        return self._chat.name
+        self.name = self._chat.name
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
         """Return a score from 0 to 1 for each text, in the order of ``texts``; a text without content scores 0.

@@ -163,64 +163,56 @@ class Attempt:
 
 Say = Callable[[Sequence[Message], Constraint], Completion]
 """A function that asks once, including connection retries."""
+REFUSED_PARAMETER: Final = frozenset({400, 415, 422, 501})
+"""HTTP statuses with which servers refuse a ``response_format``, or another parameter."""
 
 
-def climb(task: Task[_FORM], say: Say, attempts: list[Attempt]) -> _FORM | None:
+def _converse(task: Task[_FORM], say: Say, attempts: list[Attempt]) -> _FORM | None:
     """Return the answer, or None if none was valid; every attempt is added to ``attempts``.
 
     ModelError if the server gave no answer. A server that refuses the schema is asked for JSON, with the schema in the
     prompt. An invalid answer is sent back once with its problems. A model that refuses to answer is not asked again.
     """
-    messages = [Message("system", task.instructions), Message("user", task.data)]
+    described = Message(
+        "system",
+        f"{task.instructions}\n\nAnswer with one JSON object and nothing else. It must be of this JSON schema:\n"
+        f"{json.dumps(task.answer.schema)}",
+    )
+    data = Message("user", task.data)
     constraint: Constraint = "schema"
     try:
-        completion = say(messages, constraint)
+        completion = say([Message("system", task.instructions), data], constraint)
     except ModelRefused as refusal:
         if refusal.details.get("status") not in REFUSED_PARAMETER:
             raise
         constraint = "json"
-        messages[0] = Message("system", f"{task.instructions}\n\n{_describe_form(task)}")
-        completion = say(messages, constraint)
-    value, attempt, final = _look(task, completion, constraint)
-    attempts.append(attempt)
-    if value is None and not final:
-        asked = [
-            Message("system", f"{task.instructions}\n\n{_describe_form(task)}"),
-            Message("user", task.data),
-            Message("assistant", completion.text[:KEPT_CHARACTERS]),
-            Message("user", f"That was not of the form asked for: {attempt.problem}. Answer again, with JSON alone."),
-        ]
-        value, attempt, _ = _look(task, say(asked, "json"), "json")
-        attempts.append(attempt)
-    return value
+        completion = say([described, data], constraint)
+    value = _judge(task, completion, constraint, attempts)
+    if value is not None or completion.refusal is not None or completion.finish_reason == "content_filter":
+        return value
+    problem = attempts[-1].problem
+    again = [
+        described,
+        data,
+        Message("assistant", completion.text[:KEPT_CHARACTERS]),
+        Message("user", f"That was not of the form asked for: {problem}. Answer again, with JSON alone."),
+    ]
+    return _judge(task, say(again, "json"), "json", attempts)
 
 
-def rejection_error(attempts: Sequence[Attempt]) -> AnswerRejected:
-    """Return the error with the last answer's problems; it quotes nothing of the answer."""
-    return AnswerRejected(f"the model's answer was rejected: {attempts[-1].problem if attempts else 'there was none'}")
-
-
-REFUSED_PARAMETER: Final = frozenset({400, 415, 422, 501})
-"""HTTP statuses with which servers refuse a ``response_format``, or another parameter."""
-
-
-def _look(task: Task[_FORM], completion: Completion, constraint: Constraint) -> tuple[_FORM | None, Attempt, bool]:
-    """Return the parsed answer, the attempt, and whether further attempts are useless."""
+def _judge(task: Task[_FORM], completion: Completion, constraint: Constraint, attempts: list[Attempt]) -> _FORM | None:
+    """Return the parsed answer, if it is valid, and add the attempt."""
     value: _FORM | None = None
     problem: str | None = None
-    final = False
     if completion.refusal is not None:
-        problem, final = "the model refused", True
+        problem = "the model refused"
     elif completion.finish_reason != FINISHED:
         problem = f"it did not finish by itself ({completion.finish_reason[:40]})"
-        final = completion.finish_reason == "content_filter"
     else:
         value, problem = _read(task.form, completion.text)
-    text = completion.text if completion.refusal is None else completion.refusal
-    kept = Attempt(
-        constraint=constraint, text=text[:KEPT_CHARACTERS], finish_reason=completion.finish_reason[:40], problem=problem
-    )
-    return value, kept, final
+    text, reason = completion.refusal or completion.text, completion.finish_reason[:40]
+    attempts.append(Attempt(constraint=constraint, text=text[:KEPT_CHARACTERS], finish_reason=reason, problem=problem))
+    return value
 
 
 def _read(form: type[_FORM], text: str) -> tuple[_FORM | None, str | None]:
@@ -242,11 +234,6 @@ def _format_place(where: Sequence[int | str], what: str) -> str:
     """Return the name of a position in an answer, without unknown field names, which are the model's own text."""
     known = where[:-1] if what == "extra_forbidden" else where
     return f"{'.'.join(map(str, known)) or 'it'}: {what}"
-
-
-def _describe_form(task: Task[_FORM]) -> str:
-    schema = json.dumps(task.answer.schema)
-    return f"Answer with one JSON object and nothing else. It must be of this JSON schema:\n{schema}"
 
 
 # Calling a model for a role: budgeted, under the server's call policy, every attempt recorded.
@@ -295,14 +282,15 @@ class StructuredClient:
         def say(messages: Sequence[Message], constraint: Constraint) -> Completion:
             return self._say(tenant, task.answer, messages, constraint, limits, tallies=tallies)
 
-        value, problem = None, None
+        value: _FORM | None = None
+        error: ModelError | None = None
         try:
-            value = climb(task, say, attempts)
-        except ModelError as error:
-            problem = error
-        if value is None and problem is None:
-            problem = rejection_error(attempts)
-        return Answer(value=value, error=problem, attempts=attempts, spent=self.purse.spent(self.name, tallies))
+            value = _converse(task, say, attempts)
+            if value is None:  # the error quotes nothing of the answer
+                error = AnswerRejected(f"the model's answer was rejected: {attempts[-1].problem}")
+        except ModelError as caught:
+            error = caught
+        return Answer(value=value, error=error, attempts=attempts, spent=self.purse.spent(self.name, tallies))
 
     def complete(self, tenant: str, messages: Sequence[Message], constraint: Constraint = "text") -> Completion:
         """Return the model's answer to a conversation in plain text, unvalidated; ModelError if there is none."""

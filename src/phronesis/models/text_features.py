@@ -10,6 +10,7 @@ import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Final
@@ -136,6 +137,8 @@ text handed over."""
 MAX_WINDOW: Final = 400
 """Characters that are read at once, at most: what is said further away seldom bears on a sentence."""
 _ABBREVIATIONS: Final = frozenset({"dr", "mr", "mrs", "ms", "st", "no", "prof", "e.g", "i.e", "vs", "approx", "etc"})
+_LONGEST_WORD: Final = 12
+"""Characters before a full stop that are looked at: more than any abbreviation has."""
 _END: Final = re.compile(r"[.!?…]{1,9}[\"'”’)\]]{0,3}(?=\s)|[。！？…；]{1,9}[”’」』）]{0,3}|;(?=\s)|\n+")
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 Span = tuple[int, int]
@@ -146,12 +149,13 @@ def without_code(text: str) -> str:
     return _FENCE.sub(lambda block: " " * len(block[0]), text) if "```" in text else text
 
 
-def sentences(text: str) -> list[Span]:
+@lru_cache(maxsize=2)  # each value found in a long text asks for the sentences around it
+def sentences(text: str) -> Sequence[Span]:
     """Return the sentences of a text, without the white space around them."""
     found: list[Span] = []
     start = 0
     for mark in _END.finditer(text):
-        word = text[start : mark.start()].rpartition(" ")[2].lower()
+        word = text[max(start, mark.start() - _LONGEST_WORD) : mark.start()].rpartition(" ")[2].lower()
         if mark[0] == "." and (word in _ABBREVIATIONS or len(word) == 1):
             continue
         _add(found, text, start, mark.end())

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Final, Literal, Protocol, cast, get_args, runtime_checkable
+from typing import Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 from phronesis.errors import InputError, MissingExtra
 
@@ -63,15 +63,8 @@ class ByteBound:
     in the text: see `MESSAGE_OVERHEAD`. The bound is loose: about four times the tokens of English, three of Chinese.
     """
 
-    @property
-    def name(self) -> str:
-        """``bytes``."""
-        return "bytes"
-
-    @property
-    def exact(self) -> bool:
-        """False: a bound."""
-        return False
+    name: Final = "bytes"
+    exact: Final = False
 
     def count(self, text: str) -> int:
         """Return the bound, 0 for the empty text. Linear in the text."""
@@ -82,11 +75,8 @@ class ByteBound:
         return max(len(_plain(text).encode()), _nfkc_bytes(_plain(text))) + 1
 
 
-KEPT: Final = 4_096
-"""Cache size, at most doubled (this project's choice).
-
-The turns, the profile and the summary of a session are in each of its contexts. Each entry takes some 150 bytes.
-"""
+KEPT: Final = 8_192
+"""Counts in the cache, of some 150 bytes each; the turns, profile and summary of a session are in all its contexts."""
 
 
 class CachedCounts:
@@ -94,30 +84,18 @@ class CachedCounts:
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
-        self._young: dict[bytes, int] = {}
-        self._old: dict[bytes, int] = {}
-
-    @property
-    def name(self) -> str:
-        """The other counter's name."""
-        return self._counter.name
-
-    @property
-    def exact(self) -> bool:
-        """The other counter's value."""
-        return self._counter.exact
+        self._counts: dict[bytes, int] = {}
+        self.name = counter.name
+        self.exact = counter.exact
 
     def count(self, text: str) -> int:
         """Return the other counter's count."""
         digest = blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
-        found = self._young.get(digest)
+        found = self._counts.get(digest)
         if found is None:
-            found = self._old.get(digest)
-            if found is None:
-                found = self._counter.count(text)
-            if len(self._young) >= KEPT:
-                self._young, self._old = {}, self._young
-            self._young[digest] = found
+            if len(self._counts) >= KEPT:
+                self._counts.clear()
+            found = self._counts[digest] = self._counter.count(text)
         return found
 
 
@@ -127,6 +105,9 @@ class O200k:
     A text above 50,000 characters is counted in pieces, cut where the vocabulary's pattern always cuts. A run of that
     length without such a position (a key, encoded data) counts as its bytes, an upper bound.
     """
+
+    name: Final = "o200k"
+    exact: Final = True
 
     def __init__(self) -> None:
         with warnings.catch_warnings():
@@ -140,16 +121,6 @@ class O200k:
                     field="token_counter",
                 ) from error
             self._encoding = _encoding(bpe_openai.get_encoding)
-
-    @property
-    def name(self) -> str:
-        """``o200k``."""
-        return "o200k"
-
-    @property
-    def exact(self) -> bool:
-        """True."""
-        return True
 
     def count(self, text: str) -> int:
         """Return the number of o200k tokens, special tokens read as plain text; a lone surrogate counts as U+FFFD."""
@@ -169,14 +140,10 @@ class O200k:
         return total
 
 
-class _Encoding(Protocol):
-    def encode_ordinary(self, text: str) -> list[int]: ...
-
-
 @lru_cache(maxsize=1)
-def _encoding(load: Callable[[str], Any]) -> _Encoding:
+def _encoding(load: Callable[[str], Any]) -> Any:
     """Load the vocabulary once per process, which takes a quarter of a second."""
-    return cast("_Encoding", load("o200k_base"))
+    return load("o200k_base")
 
 
 def _end_of_unbroken(text: str, position: int) -> int:

@@ -16,7 +16,6 @@ from urllib.parse import urlencode
 from phronesis.errors import (
     AnswerRejected,
     Closed,
-    InputError,
     MissingExtra,
     ModelError,
     ModelRefused,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """The address and credentials of a server.
+    """The address and credentials of a server, as the configuration has checked them.
 
     ``base_url`` is the root that OpenAI's paths are appended to, ``http://127.0.0.1:11434/v1`` for a local Ollama.
     ``api_key`` is sent to that server only and never shown.
@@ -169,25 +168,18 @@ class ModelHttp:
         self.gateway = gateway
         self._calls = threading.local()
         self._closed = False
-        self._pool = self._opened(_checked_key(gateway))
+        self._pool = self._opened()
         self._silence = _Silence(self._calls)
         for name in _LOGGERS:
             logging.getLogger(name).addFilter(self._silence)
 
-    def _opened(self, api_key: str | None) -> "BoundedPool":
+    def _opened(self) -> "BoundedPool":
         try:
-            import httpx2  # noqa: PLC0415 - comes with the extra
-
-            from phronesis.models.network import BoundedPool  # noqa: PLC0415 - needs it
+            from phronesis.models.network import BoundedPool  # noqa: PLC0415 - httpx2 comes with the extra
         except ImportError as error:
             raise MissingExtra(f"gateway {self.gateway.name}: a server is asked with httpx2; {REMEDY}") from error
-        try:
-            scheme = httpx2.URL(self.gateway.base_url).scheme
-        except httpx2.InvalidURL:  # its message shows the URL
-            scheme = ""
-        if scheme not in {"http", "https"}:
-            raise InputError(f"gateway {self.gateway.name}: base_url must be a URL of http or https", field="base_url")
-        return BoundedPool(self.gateway.name, secure=scheme == "https", api_key=api_key, limits=self._current)
+        secure = self.gateway.base_url.lower().startswith("https:")
+        return BoundedPool(self.gateway.name, secure=secure, api_key=self.gateway.api_key, limits=self._current)
 
     def _current(self) -> Limits:
         limits: Limits = self._calls.limits
@@ -243,18 +235,6 @@ class _Silence(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - every record of such a call
         return not hasattr(self._calls, "limits")
-
-
-def _checked_key(gateway: Gateway) -> str | None:
-    """Return the key if a header can hold it. Libraries would show an invalid one in their errors."""
-    key = (gateway.api_key or "").strip()
-    if not key.isascii() or not key.isprintable():
-        raise InputError(
-            f"gateway {gateway.name}: the key holds characters that no key has; correct the variable that api_key_env"
-            " names",
-            field="api_key",
-        )
-    return key or None
 
 
 def sendable(value: Any) -> Any:

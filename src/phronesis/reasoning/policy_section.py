@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pydantic
 
-from phronesis.config.model_roles import VARIABLE, Part, installed_name, plain_url, variable_name
+from phronesis.config.model_roles import VARIABLE, Part, check_url, installed_name, variable_name
 from phronesis.config.plugins import FACTS, INDEXES
 
 NATIVE: Final = "native"
@@ -36,7 +36,7 @@ class ClaimIndex(Part):
     collection: str = pydantic.Field(
         default="phronesis", pattern=_COLLECTION, description="Chroma's collection; a mark of the encoder follows it."
     )
-    api_key_env: str | None = pydantic.Field(
+    api_key_env: Annotated[str | None, variable_name("CHROMA_TOKEN")] = pydantic.Field(
         default=None,
         description="The name of the environment variable that holds the server's token; never the token itself.",
         json_schema_extra={"pattern": VARIABLE},
@@ -48,15 +48,10 @@ class ClaimIndex(Part):
     @pydantic.field_validator("url")
     @classmethod
     def _is_plain_url(cls, value: str | None) -> str | None:
-        plain = plain_url(value, example="http://127.0.0.1:8000")
+        plain = None if value is None else check_url(value, example="http://127.0.0.1:8000")
         if plain is not None and urlsplit(plain).path:
             raise ValueError("must end with host and port: Chroma's client takes no path")
         return plain
-
-    @pydantic.field_validator("api_key_env")
-    @classmethod
-    def _names_a_variable(cls, value: str | None) -> str | None:
-        return variable_name(value, example="CHROMA_TOKEN")
 
     @pydantic.model_validator(mode="after")
     def _check_place(self) -> Self:

@@ -29,8 +29,7 @@ def _open_documents(platform: Platform) -> OpenEngine:
 
 
 def _open_references(platform: Platform) -> OpenEngine:
-    own = platform.policy.of(policy_section.ResourcePolicy).resources
-    rules = ingestion.RefRules(own.urls, own.files, own.artifacts)
+    rules = platform.policy.of(policy_section.ResourcePolicy).resources
     return OpenEngine(decorations={"turn": partial(ingestion.with_references, rules=rules)})
 
 

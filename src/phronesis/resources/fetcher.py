@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Final, cast
 
 import httpcore2
@@ -45,9 +46,9 @@ _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 _IPV4_COMPATIBLE: Final = ipaddress.ip_network("::/96")
 _LOW_32: Final = 0xFFFFFFFF
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-_CODINGS: Final[Mapping[str, int]] = {"gzip": 31, "x-gzip": 31, "deflate": 15}
-"""zlib's window bits for each coding; ``deflate`` is the zlib format (RFC 9110, 8.4.1.2), raw from faulty servers."""
-_RAW_DEFLATE: Final = -15
+_CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate"})
+_GZIP_OR_ZLIB: Final = 47
+"""zlib's window bits for either format; ``deflate`` is the latter (RFC 9110, 8.4.1.2)."""
 _PIECE: Final = 1 << 16
 
 
@@ -57,19 +58,16 @@ class FetchRules:
 
     ``max_bytes`` limits the body, compressed and decompressed; ``seconds`` the whole fetch, redirects included. A host
     in ``allow_hosts`` or ``deny_hosts`` includes its subdomains (``example.org`` covers ``docs.example.org``); if any
-    host is allowed, others are not. ``content_types`` may end in ``*``. ``allow_private`` permits this machine and
+    host is allowed, others are not. ``allow_private`` permits this machine and
     private networks, but never link-local addresses, where clouds serve credentials.
     """
 
     max_bytes: int = 10 << 20
     seconds: float = 30.0
-    max_redirects: int = MAX_REDIRECTS
     ports: Sequence[int] = DEFAULT_PORTS
-    content_types: Sequence[str] = DEFAULT_TYPES
     allow_hosts: Sequence[str] = ()
     deny_hosts: Sequence[str] = ()
     allow_private: bool = False
-    user_agent: str = "phronesis"
 
 
 def fetch(url: str, rules: FetchRules, resolve: Resolver = resolved) -> RawDocument:
@@ -81,7 +79,7 @@ def fetch(url: str, rules: FetchRules, resolve: Resolver = resolved) -> RawDocum
     """
     limits = Limits(time.monotonic, time.monotonic() + rules.seconds, max_bytes=rules.max_bytes)
     target = _allowed_url(url, rules)
-    for _ in range(rules.max_redirects + 1):
+    for _ in range(MAX_REDIRECTS + 1):
         status, headers, body = _ask_server(target, rules, limits, resolve)
         location = headers.get("location")
         if status in _REDIRECTS and location:
@@ -100,7 +98,7 @@ def fetch(url: str, rules: FetchRules, resolve: Resolver = resolved) -> RawDocum
         if media_type and any(charset):
             media_type += f"; charset={charset[0]}"
         return RawDocument(name=str(target.copy_with(fragment=None)), media_type=media_type, data=body)
-    raise _refusal("max_redirects", f"it points on more than {rules.max_redirects} times; name the last address")
+    raise _refusal("max_redirects", f"it points on more than {MAX_REDIRECTS} times; name the last address")
 
 
 def _refusal(rule: str, problem: str, **details: object) -> FetchRefused:
@@ -227,7 +225,7 @@ def _exchange(
             httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
             headers=[
                 (b"host", url.netloc),
-                (b"user-agent", rules.user_agent.encode("ascii", "replace")),
+                (b"user-agent", b"phronesis"),
                 (b"accept", b"text/html, text/markdown, text/plain, application/pdf, */*;q=0.5"),
                 (b"accept-encoding", b"gzip, deflate"),
             ],
@@ -241,13 +239,13 @@ def _exchange(
             if length.isdecimal() and int(length) > rules.max_bytes:
                 raise _too_large(rules)
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind and not any(_fits(kind, allowed) for allowed in rules.content_types):
-                problem = (
-                    "what it gives is of a type that is not fetched; add it to content_types, or name another document"
-                )
+            if kind and not any(fnmatchcase(kind, allowed) for allowed in DEFAULT_TYPES):
+                problem = "what it gives is of a type that is not fetched; name another document"
                 raise _refusal("content_types", problem, content_type=kind[:100])
+            parts = cast("Iterable[bytes]", response.stream)
+            coding = headers.get("content-encoding", "").strip().lower()
             body = bytearray()
-            for part in _decompress(cast("Iterable[bytes]", response.stream), headers, rules):
+            for part in parts if coding in {"", "identity"} else _decompress(parts, coding):
                 body += part
                 if len(body) > rules.max_bytes:
                     raise _too_large(rules)
@@ -259,39 +257,20 @@ def _too_large(rules: FetchRules) -> FetchRefused:
     return _refusal("max_bytes", problem, max_bytes=rules.max_bytes)
 
 
-def _fits(kind: str, allowed: str) -> bool:
-    before, star, behind = allowed.lower().partition("*")
-    if not star:
-        return kind == before
-    return len(kind) > len(before) + len(behind) and kind.startswith(before) and kind.endswith(behind)
-
-
-def _decompress(parts: Iterable[bytes], headers: Mapping[str, str], rules: FetchRules) -> Iterator[bytes]:
+def _decompress(parts: Iterable[bytes], coding: str) -> Iterator[bytes]:
     """Yield a body decompressed, in chunks: a small body may expand to gigabytes."""
-    coding = headers.get("content-encoding", "identity").strip().lower()
-    if coding in {"", "identity"}:
-        yield from parts
-        return
     if coding not in _CODINGS:
         raise FetchFailed("url: it is compressed in a way that was not asked for", field="url")
-    unfolding: Any = None
-    came = 0
+    inflating = zlib.decompressobj(_GZIP_OR_ZLIB)
     try:
         for part in parts:
-            came += len(part)
-            if came > rules.max_bytes:
-                raise _too_large(rules)
-            if unfolding is None and part:
-                # The first byte of zlib's form says so in its low half (RFC 1950); raw deflate seldom does.
-                raw = coding == "deflate" and part[0] & 0x0F != zlib.DEFLATED
-                unfolding = zlib.decompressobj(_RAW_DEFLATE if raw else _CODINGS[coding])
             left = part
-            while left and not unfolding.eof:
-                yield unfolding.decompress(left, _PIECE)
-                left = unfolding.unconsumed_tail
-        while unfolding is not None and not unfolding.eof and (rest := unfolding.decompress(b"", _PIECE)):
+            while left and not inflating.eof:
+                yield inflating.decompress(left, _PIECE)
+                left = inflating.unconsumed_tail
+        while not inflating.eof and (rest := inflating.decompress(b"", _PIECE)):
             yield rest
     except zlib.error as error:
         raise FetchFailed("url: what it gives cannot be unfolded", field="url") from error
-    if unfolding is not None and not unfolding.eof:
+    if not inflating.eof:
         raise FetchFailed("url: what it gives was cut off", field="url")

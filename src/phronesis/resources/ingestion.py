@@ -39,7 +39,7 @@ REFUSED: Final = "refused"
 """The role of the outcome that says why a reference of a turn became no document: ``{"code", "reason"}``."""
 SUMMARY: Final = "summary"
 COPY: Final = "copy"
-_KEPT: Final = 4
+_KEPT: Final = 1
 """Parsed documents in the cache: the verb parses one before it is recorded, and preparing needs it again."""
 logger = logging.getLogger(__name__)
 
@@ -171,20 +171,12 @@ _FETCHED: Final = frozenset({"summary", "snapshot"})
 """Modes in which a page is fetched."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefRules:
-    """The policy for references: a mode for pages and files (``off``: none), and types of artifacts."""
-
-    urls: str = "off"
-    files: str = "metadata"
-    artifacts: Sequence[str] = ()
-
-    def mode_of(self, ref: Mapping[str, Any]) -> str | None:
-        """Return the mode in which a reference becomes a document; None if it does not."""
-        if ref["type"] == "artifact":
-            return "artifact" if type_of(ref) in self.artifacts else None
-        mode = self.urls if ref["type"] == "url" else self.files
-        return None if mode == OFF else mode
+def mode_of(ref: Mapping[str, Any], rules: ResourceRules) -> str | None:
+    """Return the mode in which a reference becomes a document by the policy; None if it does not."""
+    if ref["type"] == "artifact":
+        return "artifact" if type_of(ref) in rules.artifacts else None
+    mode = rules.urls if ref["type"] == "url" else rules.files
+    return None if mode == OFF else mode
 
 
 def type_of(ref: Mapping[str, Any]) -> str:
@@ -193,7 +185,7 @@ def type_of(ref: Mapping[str, Any]) -> str:
     return given if isinstance(given, str) else ""
 
 
-def with_references(handler: Handler, rules: RefRules) -> Handler:
+def with_references(handler: Handler, rules: ResourceRules) -> Handler:
     """Return the handler of turns, extended to create documents from references."""
     prepare = handler.prepare
 
@@ -216,12 +208,12 @@ def at_hand(children: Sequence[ChildEntry]) -> bool:
     return bool(children) and not any(one.payload.get("mode") in _FETCHED for one in children)
 
 
-def _decide_modes(entry: Entry, rules: RefRules) -> Iterator[dict[str, Any]]:
+def _decide_modes(entry: Entry, rules: ResourceRules) -> Iterator[dict[str, Any]]:
     """Yield for each reference its mode, or the reason for skipping it."""
     for n, ref in enumerate(payload_of(entry, TurnPayload).get("refs", ())):
         if is_erased(ref):
             continue
-        mode = rules.mode_of(ref)
+        mode = mode_of(ref, rules)
         if mode is None:
             yield {"n": n, "why": OTHER_TYPE if ref["type"] == "artifact" else OFF}
         elif mode == "artifact" and not _words_of(entry, ref):

@@ -26,10 +26,10 @@ _Host = Annotated[str, pydantic.Field(min_length=1, max_length=253)]
 class RemoteResources(Part):
     """Another server with resources, asked over HTTP at ``/api/v1/retrieve``; what it finds is trusted as documents."""
 
-    url: str = pydantic.Field(
+    url: Annotated[str, plain_url("https://kb.example.com")] = pydantic.Field(
         description="Where the server is, without /api/v1/retrieve.", examples=["https://kb.example.com"]
     )
-    api_key_env: str | None = pydantic.Field(
+    api_key_env: Annotated[str | None, variable_name("KB_KEY")] = pydantic.Field(
         default=None,
         description="The name of the environment variable that holds the key; never the key itself.",
         json_schema_extra={"pattern": VARIABLE},
@@ -37,16 +37,6 @@ class RemoteResources(Part):
     timeout: float = pydantic.Field(
         default=5.0, gt=0, le=600, description="Seconds that an answer may take; a context waits that long at most."
     )
-
-    @pydantic.field_validator("url")
-    @classmethod
-    def _is_plain_url(cls, value: str) -> str | None:
-        return plain_url(value, example="https://kb.example.com")
-
-    @pydantic.field_validator("api_key_env")
-    @classmethod
-    def _names_a_variable(cls, value: str | None) -> str | None:
-        return variable_name(value, example="KB_KEY")
 
     @property
     def may_fail(self) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from phronesis.config.policy_sections import SENSITIVE_TOPICS
 from phronesis.models.reader import load_text_classifier
 from phronesis_benchmarks.next_steps import fit_next_steps, load_steps
-from phronesis_benchmarks.sensitive import NONE, UNNAMED, Text, load_texts, run_sensitive
+from phronesis_benchmarks.sensitive import run_sensitive
 from phronesis_benchmarks.text_classifier_training import ClassifierSettings
 
 TOLD = (
@@ -53,14 +53,6 @@ def of_users(path: Path) -> Path:
             }
         ],
     )
-
-
-def test_texts_and_the_memories_of_users_are_read(tmp_path: Path) -> None:
-    assert load_texts(of_texts(tmp_path / "texts.jsonl"))[-1] == Text(HARMLESS[-1], NONE)
-    read = load_texts(of_users(tmp_path / "users.jsonl"))
-    assert [one.topic for one in read] == [UNNAMED, UNNAMED, NONE, NONE, NONE]
-    assert read[0].group == read[1].group != read[2].group
-    assert read[4].group is None
 
 
 @pytest.mark.slow

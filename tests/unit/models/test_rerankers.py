@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fake_models import limits
-from model_server import Behaviour, ModelServer, garbage, reply_json, reranked, shown
+from model_server import Behaviour, ModelServer, garbage, letter, reply_json, reranked, shown
 from phronesis.errors import AnswerRejected
-from phronesis.models.rerankers import INSTRUCTIONS, ChatReranker, HttpReranker, RerankDialect
+from phronesis.models.rerankers import INSTRUCTIONS, ChatReranker, HttpReranker
 from phronesis.models.transport import Gateway
 
 KEY = "sk-very-secret-0123456789"
@@ -20,12 +20,10 @@ SHAPES = ["vllm", "llama.cpp", "jina", "cohere", "tei"]
 
 
 @contextlib.contextmanager
-def opened(
-    *behaviours: Behaviour, root: str = "/v1", dialect: RerankDialect = "documents"
-) -> Iterator[tuple[ModelServer, HttpReranker]]:
+def opened(*behaviours: Behaviour, root: str = "/v1") -> Iterator[tuple[ModelServer, HttpReranker]]:
     with ModelServer(*behaviours) as server:
         gateway = Gateway("local", server.base_url.removesuffix("/v1") + root, KEY)
-        with contextlib.closing(HttpReranker(gateway, "qwen3-reranker", dialect=dialect)) as reranker:
+        with contextlib.closing(HttpReranker(gateway, "qwen3-reranker")) as reranker:
             yield server, reranker
 
 
@@ -48,12 +46,6 @@ def test_the_request_is_what_these_servers_take() -> None:
         assert request.path == path
         assert request.body == {"model": "qwen3-reranker", "query": QUERY, "documents": TEXTS, "top_n": 3}
         assert request.headers["authorization"] == f"Bearer {KEY}"
-
-
-def test_text_embeddings_inference_is_asked_in_its_own_words() -> None:
-    with opened(reranked({0: 0.1, 1: 0.2, 2: 0.3}, shape="tei"), root="", dialect="texts") as (server, reranker):
-        assert reranker.rerank(QUERY, TEXTS, limits=limits()) == [0.1, 0.2, 0.3]
-    assert server.requests[0].body == {"model": "qwen3-reranker", "query": QUERY, "texts": TEXTS, "truncate": True}
 
 
 def test_a_text_that_the_server_leaves_out_scores_nothing() -> None:
@@ -109,19 +101,6 @@ def test_what_are_no_scores_is_rejected_unshown(behaviour: Behaviour) -> None:
 # A language model that says yes or no orders texts as a reranker does.
 
 
-def said(content: Any, *tokens: tuple[str, dict[str, Any]]) -> Behaviour:
-    """Say something; ``tokens`` each with the log-probabilities of what else might have been said."""
-    choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
-    if tokens:
-        choice["logprobs"] = {
-            "content": [
-                {"token": token, "top_logprobs": [{"token": one, "logprob": value} for one, value in beside.items()]}
-                for token, beside in tokens
-            ]
-        }
-    return reply_json({"choices": [choice]})
-
-
 @contextlib.contextmanager
 def asked_by_chat(*behaviours: Behaviour) -> Iterator[tuple[ModelServer, ChatReranker]]:
     with ModelServer(*behaviours) as server:
@@ -131,8 +110,8 @@ def asked_by_chat(*behaviours: Behaviour) -> Iterator[tuple[ModelServer, ChatRer
 
 
 def test_the_score_is_the_share_of_yes() -> None:
-    likely = said("yes", ("yes", {"yes": math.log(0.6), "Yes": math.log(0.2), "no": math.log(0.2), "maybe": -1.0}))
-    unlikely = said("no", ("<think>", {"<think>": 0.0}), (" no", {" no": math.log(0.9), " yes": math.log(0.1)}))
+    likely = letter("yes", {"yes": 0.6, "Yes": 0.2, "no": 0.2, "maybe": 0.3})
+    unlikely = letter("no", {" no": 0.9, " yes": 0.1})
     with asked_by_chat(likely, unlikely) as (server, reranker):
         assert reranker.rerank("tea?", ["green tea", "trains"], limits=limits()) == pytest.approx([0.8, 0.1])
     first = server.requests[0].body
@@ -144,21 +123,12 @@ def test_the_score_is_the_share_of_yes() -> None:
 
 
 def test_without_probabilities_the_word_decides() -> None:
-    cases: list[tuple[str, float]] = [
-        ("yes", 1.0),
-        ("No.", 0.0),
-        ("<think>\n\n</think>\n\n**Yes**", 1.0),
-        ("yes, because", 1.0),
-    ]
-    for content, score in cases:
-        with asked_by_chat(said(content)) as (_, reranker):
-            assert reranker.rerank("tea?", ["x"], limits=limits()) == [score]
+    cases = {"yes": 1.0, "No.": 0.0, "<think>\n\n</think>\n\n**Yes**": 1.0, "yes, because": 1.0}
+    with asked_by_chat(*map(letter, cases)) as (_, reranker):
+        assert reranker.rerank("tea?", ["x"] * len(cases), limits=limits()) == list(cases.values())
 
 
-@pytest.mark.parametrize(
-    "behaviour",
-    [said("perhaps"), said(None), said("perhaps", ("perhaps", {"yes": 0.0})), said("x", ("yes", {"yes": "much"}))],
-)
+@pytest.mark.parametrize("behaviour", [letter("perhaps"), letter(None), letter("perhaps", {"yes": 1.0})])
 def test_what_is_neither_yes_nor_no_is_rejected(behaviour: Behaviour) -> None:
     with asked_by_chat(behaviour) as (_, reranker), pytest.raises(AnswerRejected):
         reranker.rerank("tea?", ["x"], limits=limits())

@@ -23,7 +23,7 @@ from model_server import (
     trickle_headers,
     truncated,
 )
-from phronesis.errors import AnswerRejected, InputError, ModelCancelled, ModelError, ModelRefused, ModelUnavailable
+from phronesis.errors import AnswerRejected, ModelCancelled, ModelError, ModelRefused, ModelUnavailable
 from phronesis.models.call_policy import Limits
 from phronesis.models.transport import Gateway, ModelHttp
 
@@ -58,7 +58,7 @@ def test_the_request_goes_out_with_the_key_and_without_anything_about_this_machi
     assert request.headers["accept-encoding"] == "identity"
     assert request.headers["user-agent"] == "phronesis"
     assert KEY not in repr(Gateway("local", "http://127.0.0.1:1/v1", KEY))
-    for key in (None, "", " \n"):
+    for key in (None, ""):
         with opened(OK, key=key) as (server, http):
             asked(http)
         assert "authorization" not in server.requests[0].headers
@@ -68,29 +68,20 @@ NEVER_ENDING = {"slow": slow(30.0, OK), "trickled headers": trickle_headers(), "
 
 
 @pytest.mark.parametrize("behaviour", NEVER_ENDING.values(), ids=NEVER_ENDING)
-def test_every_call_ends_at_its_deadline(behaviour: Behaviour) -> None:
+def test_every_call_ends_at_its_deadline_or_when_nobody_waits_any_more(behaviour: Behaviour) -> None:
+    gone = threading.Event()
     with opened(behaviour) as (_, http):
         began = time.monotonic()
         with pytest.raises(ModelUnavailable, match="too long"):
             asked(http, limits(0.2, max_bytes=1 << 40))
-        assert 0.15 < time.monotonic() - began < 10
-
-
-@pytest.mark.parametrize("behaviour", NEVER_ENDING.values(), ids=NEVER_ENDING)
-def test_a_call_that_nobody_waits_for_any_more_ends(behaviour: Behaviour) -> None:
-    gone = threading.Event()
-    bounds = Limits(time.monotonic, time.monotonic() + 20.0, gone.is_set, 1 << 40)
-    with opened(behaviour) as (_, http):
         timer = threading.Timer(0.1, gone.set)
         timer.start()
-        began = time.monotonic()
         with pytest.raises(ModelCancelled):
-            asked(http, bounds)
-        timer.join()
-        assert time.monotonic() - began < 10
+            asked(http, Limits(time.monotonic, time.monotonic() + 20.0, gone.is_set, 1 << 40))
+        assert 0.25 < time.monotonic() - began < 10
 
 
-@pytest.mark.parametrize("behaviour", [endless(), endless(sse=True), garbage(b'"' + b"x" * 70_000 + b'"')])
+@pytest.mark.parametrize("behaviour", [endless(), garbage(b'"' + b"x" * 70_000 + b'"')])
 def test_no_more_is_read_than_allowed(behaviour: Behaviour) -> None:
     with opened(behaviour) as (_, http), pytest.raises(AnswerRejected, match="longer than 65536 bytes"):
         asked(http, limits(5.0, max_bytes=65_536))
@@ -161,11 +152,3 @@ def test_neither_key_nor_text_is_in_the_log_or_the_error(
     for secret in (KEY, TEXT):
         assert secret not in told
         assert secret not in caplog.text
-
-
-def test_a_key_that_no_header_holds_is_refused_without_showing_it() -> None:
-    cases: list[str] = ["two\nlines", "schlüssel", "a\x00b"]
-    for key in cases:
-        with pytest.raises(InputError, match="api_key_env") as refusal:
-            ModelHttp(Gateway("local", "http://127.0.0.1:1/v1", key))
-        assert key not in shown(refusal.value)

@@ -118,8 +118,7 @@ def load_reader() -> Reader | None:
 
 def stored_weights(stored: bytes) -> dict[str, Floats]:
     """Return the weights in what ``store_reader`` gave, by name."""
-    with np.load(io.BytesIO(stored)) as arrays:
-        return {name: arrays[name].astype(np.float32) for name in arrays.files if name != "about"}
+    return _unpack(stored)[1]
 
 
 def encoder_fingerprint() -> str:
@@ -133,24 +132,18 @@ def encoder_fingerprint() -> str:
 
 def stored_labels(stored: bytes) -> Labels:
     """Return the labels in what ``store_reader`` gave."""
-    head = _read_about(stored)
-    return Labels(head["names"], head["gates"])
-
-
-def _read_about(stored: bytes) -> Mapping[str, Any]:
-    with np.load(io.BytesIO(stored)) as arrays:
-        about: Mapping[str, Any] = json.loads(arrays["about"].tobytes())
-        return about
+    about, _ = _unpack(stored)
+    return Labels(about["names"], about["gates"])
 
 
 def make_reader(stored: bytes, image: Image) -> Reader:
     """Return the reader of stored weights over the base weights ``image``."""
-    head, weights = _read_about(stored), stored_weights(stored)
+    about, weights = _unpack(stored)
     file = parse_weights(image)
     updates = {name.removeprefix(ENCODER): value for name, value in weights.items() if name.startswith(ENCODER)}
-    heads = Heads(stored_labels(stored), weights)
-    encoder = TokenEncoder(file, updates, head["layers"])
-    return Reader(Tokenizer(vocabulary(file.image)), encoder, heads, head["thresholds"])
+    heads = Heads(Labels(about["names"], about["gates"]), weights)
+    encoder = TokenEncoder(file, updates, about["layers"])
+    return Reader(Tokenizer(vocabulary(file.image)), encoder, heads, about["thresholds"])
 
 
 def store_reader(
@@ -158,11 +151,22 @@ def store_reader(
 ) -> bytes:
     """Return what ``make_reader`` reads, in half precision."""
     about = {"names": list(labels.names), "gates": list(labels.gates)}
-    head = json.dumps(about | {"layers": layers, "thresholds": dict(thresholds)}).encode()
-    out = io.BytesIO()
+    return _pack(about | {"layers": layers, "thresholds": dict(thresholds)}, weights)
+
+
+def _pack(about: Mapping[str, Any], weights: Mapping[str, Floats]) -> bytes:
+    """Return weights in half precision, with a description."""
     arrays: dict[str, Any] = {name: value.astype(np.float16) for name, value in weights.items()}
-    np.savez_compressed(out, about=np.frombuffer(head, np.uint8), **arrays)
+    out = io.BytesIO()
+    np.savez_compressed(out, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)
     return out.getvalue()
+
+
+def _unpack(stored: bytes) -> tuple[Mapping[str, Any], dict[str, Floats]]:
+    """Return the description and the weights that ``_pack`` stored."""
+    with np.load(io.BytesIO(stored)) as arrays:
+        weights = {name: arrays[name].astype(np.float32) for name in arrays.files if name != "about"}
+        return json.loads(arrays["about"].tobytes()), weights
 
 
 CLASSIFIER_WEIGHTS: Final = ("mix.w", "mix.b", "token.w", "token.b", "whole.w")
@@ -188,16 +192,11 @@ class TextClassifier:
 
     def to_bytes(self) -> bytes:
         """Return the stored form, in half precision."""
-        arrays: dict[str, Any] = {name: self.weights[name].astype(np.float16) for name in CLASSIFIER_WEIGHTS}
-        out = io.BytesIO()
-        about = json.dumps({"classes": list(self.classes), "encoder": self.encoder}).encode()
-        np.savez_compressed(out, about=np.frombuffer(about, np.uint8), **arrays)
-        return out.getvalue()
+        weights = {name: self.weights[name] for name in CLASSIFIER_WEIGHTS}
+        return _pack({"classes": list(self.classes), "encoder": self.encoder}, weights)
 
 
 def load_text_classifier(stored: bytes) -> TextClassifier:
     """Return a classifier from its stored form."""
-    with np.load(io.BytesIO(stored)) as arrays:
-        about = json.loads(arrays["about"].tobytes())
-        weights = {name: arrays[name].astype(np.float32) for name in CLASSIFIER_WEIGHTS}
-        return TextClassifier(about["classes"], weights, about["encoder"])
+    about, weights = _unpack(stored)
+    return TextClassifier(about["classes"], weights, about["encoder"])

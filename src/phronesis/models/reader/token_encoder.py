@@ -10,7 +10,6 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,11 +74,6 @@ class Vocabulary:
     end: int
     unknown: int
     written: Mapping[str, str]
-
-    @property
-    def pieces(self) -> list[str]:
-        """The pieces as texts: a tenth of a second."""
-        return [self.letters[first:last].decode() for first, last in pairwise(self.edges.tolist())]
 
 
 @dataclass(frozen=True, slots=True)

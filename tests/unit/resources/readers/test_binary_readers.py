@@ -97,7 +97,7 @@ def test_an_encrypted_pdf_is_refused_and_one_without_a_password_is_read() -> Non
 
 def test_pdf_keeps_to_its_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     data = written_pdf([["Some words."], ["Others, and a good deal more of them than there were on the first page."]])
-    monkeypatch.setattr(pdf, "MAX_PAGE", 200)
+    monkeypatch.setattr(pdf, "MAX_PAGE", 90)
     assert read(data).text.strip() == "Some words."  # what unfolds to so much is a drawing
     monkeypatch.setattr(pdf, "MAX_CHARACTERS", 10)
     with pytest.raises(InputError, match="10 characters"):
