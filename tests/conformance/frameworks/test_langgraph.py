@@ -224,21 +224,6 @@ def test_a_sweeper_archives_on_a_thread_until_it_is_stopped(memory: Memory) -> N
     assert running.result() is None
 
 
-def test_documents_that_were_stored_without_an_external_id_are_found_as_well(memory: Memory) -> None:
-    kept = {"namespace": "a.old", "key": "k", "name": "a.old..k", "value": '{"n": 1}', "ranked": True}
-    memory.add("1", kind="fact", subject="LangGraph store", metadata=kept, namespace="langgraph")
-    store = PhronesisStore(memory)
-    store.put(("a", "new"), "k", {"n": 2})
-    assert store.get(("a", "old"), "k").value == {"n": 1}
-    assert [item.key for item in store.search(("a",), limit=1, offset=1)] == ["k"]
-    assert [item.value for item in store.search(("a",), query="1")] == [{"n": 1}, {"n": 2}]
-    assert store.list_namespaces() == [("a", "new"), ("a", "old")]
-    store.put(("a", "old"), "k", {"n": 3})
-    assert [item.value for item in store.search(("a", "old"))] == [{"n": 3}]
-    store.delete(("a", "old"), "k")
-    assert store.get(("a", "old"), "k") is None
-
-
 def test_what_is_wrong_stores_nothing(memory: Memory) -> None:
     store = PhronesisStore(memory)
     with pytest.raises(InputError, match="value"):
