@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -302,6 +303,11 @@ def test_input_that_is_not_text_is_an_error(call: Any) -> None:
     failed = call("add", "-", stdin=b"a\xff")
     assert failed.code == 2
     assert "UTF-8" in failed.err
+
+
+def test_a_closed_standard_input_holds_nothing(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run(["add", "-", "--user", "lin"]) == 2
 
 
 def test_an_interruption_has_the_shells_code(monkeypatch: pytest.MonkeyPatch, store: str) -> None:

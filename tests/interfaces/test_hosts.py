@@ -114,6 +114,15 @@ def test_a_file_that_the_installation_made_keeps_what_the_user_added(home: Path)
     assert json.loads(path.read_text(encoding="utf-8")) == {"version": 1, "hooks": {"Stop": [{"command": "beep"}]}}
 
 
+def test_an_installation_says_what_the_server_needs(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("phronesis.interfaces.cli.agents.find_spec", lambda _name: None)
+    for host, needs in (("claude-code", True), ("hermes", False)):
+        assert run(["install", host, "--dry-run"]) == 0, home
+        assert ("phronesis[mcp]" in capsys.readouterr().err) is needs
+
+
 def test_what_an_installation_without_a_record_added_is_found_by_its_command(home: Path) -> None:
     before = tree(home)
     assert run(["install", "cursor"]) == 0

@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -80,6 +81,8 @@ def _change(store: Store, name: str, options: Sequence[str], *, install: bool, d
     store.answer(facts, lambda _facts: _show(made, dry_run=dry_run))
     if install and made and not store.as_json and host.remark:
         say(host.remark)
+    if install and host.starts_server and find_spec("mcp") is None:
+        click.echo(f"{host.title} starts an MCP server, which needs: pip install 'phronesis[mcp]'", err=True)
 
 
 def _show(made: "list[Change]", *, dry_run: bool) -> None:

@@ -52,11 +52,12 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One host: its name in prose, its files, and what is to be done by hand afterwards."""
+    """One host: its name in prose, its files, what is to be done by hand afterwards, and whether it starts our MCP."""
 
     title: str
     files: Callable[[Caller], Sequence[ConfigFile]]
     remark: str = ""
+    starts_server: bool = True
 
 
 def is_our_hook(member: Any) -> bool:
@@ -218,11 +219,13 @@ HOSTS: Final[Mapping[str, Host]] = {
         "Hermes",
         _hermes,
         "Install phronesis in the Python of Hermes too, then: hermes config set memory.provider phronesis",
+        starts_server=False,
     ),
     "openclaw": Host(
         "OpenClaw",
         _openclaw,
         "OpenClaw calls a server: run 'phronesis serve'. PHRONESIS_API_KEY in OpenClaw's environment is its key.",
+        starts_server=False,
     ),
 }
 """The hosts by the name that ``phronesis install`` takes."""
