@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from phronesis import Memory, __version__
 from phronesis.core.ids import short_id
-from phronesis.interfaces.cli.command_tree import EXAMPLES, FORMER, SECTIONS
+from phronesis.interfaces.cli.command_tree import FORMER, SECTIONS
 from phronesis.interfaces.cli.commands import cli, every_command, find_command, lines_of
 from phronesis.interfaces.cli.dispatch import run
 
@@ -30,62 +29,23 @@ def added(call: Any, *arguments: str) -> str:
     return identity
 
 
-def test_every_command_has_help(call: Any) -> None:
+def test_every_command_has_help_an_example_and_the_options_of_a_store(call: Any) -> None:
     for path, command in COMMANDS:
-        shown = call(*path, "--help")
-        assert shown.code == 0, path
-        assert command.help, path
+        named, shown = " ".join(path), call(*path, "--help")
+        assert (shown.code, shown.err) == (0, ""), named
         assert not command.get_short_help_str(60).endswith("..."), "its first sentence is too long for the list"
-        assert all(parameter.help for parameter in command.params if isinstance(parameter, click.Option)), path
+        assert all(parameter.help for parameter in command.params if isinstance(parameter, click.Option)), named
         assert "\n\n" in str(command.help), "it needs a paragraph below its first sentence"
         if not isinstance(command, click.Group):
-            assert lines_of(" ".join(path)), "it needs an example in phronesis.interfaces.cli.command_tree"
-            assert all(f"    {line}\n" in shown.out for line in lines_of(" ".join(path))), path
-
-
-def test_every_example_can_be_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for folder in ("fixtures", "alfworld", "project"):
-        Path(folder).mkdir()
-    for line in (line for path in EXAMPLES for line in lines_of(path)):
-        take(line)
-
-
-def take(line: str) -> None:
-    """Parse a line as the shell and click would, which refuse what does not exist."""
-    words = shlex.split(re.split(r"  +#", line)[0])
-    for word in words:
-        if re.search(r"\w\.(jsonl?|md|txt|xml|yml)$", word) and "://" not in word:
-            Path(word).write_text("{}", "utf-8")
-    command: click.Command = cli
-    context = click.Context(cli, info_name="phronesis")
-    rest = words[1:]
-    while isinstance(command, click.Group):
-        context = command.make_context(command.name, rest, parent=context.parent)
-        name, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
-        assert found is not None, line
-        command, context = found, click.Context(found, info_name=name, parent=context)
-    with command.make_context(command.name, rest, parent=context.parent):
-        pass
-
-
-def test_every_command_answers_in_json_or_says_why_not() -> None:
-    for path, command in COMMANDS:
-        options = {option for parameter in command.params for option in parameter.opts}
-        named = " ".join(path)
-        assert isinstance(command, click.Group) or ("--json" in options) is not (named in WITHOUT_JSON), named
-    assert all(WITHOUT_JSON.values())
+            assert lines_of(named), "it needs an example in phronesis.interfaces.cli.command_tree"
+            assert all(f"    {line}\n" in shown.out for line in lines_of(named)), named
+            options = {option for parameter in command.params for option in parameter.opts}
+            assert ("--json" in options) is not (named in WITHOUT_JSON), named
+            assert {"--url", "--tenant"} <= options or path[0] in {"demo", "bench"} or path[-1] == "check-claims", named
 
 
 def test_version(call: Any) -> None:
     assert call("--version").out == f"phronesis {__version__}\n"
-
-
-def test_every_command_on_a_store_takes_url_tenant_and_json() -> None:
-    for path, command in COMMANDS:
-        options = {option for parameter in command.params for option in parameter.opts}
-        if path[0] not in {"demo", "bench"} and path[-1] != "check-claims" and not isinstance(command, click.Group):
-            assert {"--url", "--tenant", "--json"} <= options, path
 
 
 def test_the_help_lists_at_most_twenty_commands(call: Any) -> None:
@@ -182,6 +142,9 @@ def test_add_takes_a_stated_item(call: Any) -> None:
     assert (item["kind"], item["value"], item["importance"]) == ("preference", {"hot": True}, 8)
     assert item["occurred_at"] == "2025-03-01T00:00:00Z"
     assert "Lin drinks tea" in call("get", f"mem:{identity}").out
+    for given, stored in (("tea", "tea"), ("7", 7), ("007", "007"), ("[1, 2]", [1, 2])):  # JSON, or plain text
+        identity = added(call, "x", "--kind", "fact", "--key", "k", "--value", given)
+        assert call("get", identity, "--json").json["value"] == stored
 
 
 def test_due_lists_what_is_due(call: Any) -> None:
@@ -200,13 +163,6 @@ def test_due_lists_what_is_due(call: Any) -> None:
     ahead = call("memory", "due", "--user", "lin", "--upcoming").out.splitlines()
     assert [line for line in ahead if not line.startswith(" ")] == ["In some years"]
     assert call("add", "x", "--due", "2026-04-03").code != 0
-
-
-def test_a_value_is_json_or_plain_text(call: Any) -> None:
-    cases: list[tuple[str, Any]] = [("tea", "tea"), ("7", 7), ("007", "007"), ("[1, 2]", [1, 2])]
-    for given, stored in cases:
-        identity = added(call, "x", "--kind", "fact", "--key", "k", "--value", given)
-        assert call("get", identity, "--json").json["value"] == stored
 
 
 MESSAGES = [{"role": "user", "content": "你好"}, {"role": "assistant", "content": "hello"}]
@@ -237,21 +193,18 @@ def test_change_history_and_rollback(call: Any) -> None:
     assert (item["content"], item["metadata"], item["version"]) == ("tea", {}, 3)
 
 
-def test_explain_counts_what_answers_used(store: str, call: Any) -> None:
+def test_explain_reaches_the_log_and_counts_what_answers_used(store: str, call: Any) -> None:
+    identity = added(call, "the words", "--session", "monday")
+    shown = call("explain", identity).out
+    assert "session monday" in shown
+    assert "“the words”" in shown
+    assert call("explain", identity, "--json").json["sources"][0]["quote"] == "the words"
     with Memory.open(store, policy={"embedder": "none"}) as memory:
         (item,) = memory.add("The key is brass.", kind="fact", user_id="lin").items
         package = memory.compose_context("s", "Of what is the key?", user_id="lin")
         said = [{"role": "assistant", "content": "Brass [m1]."}]
         memory.commit_turn("s", said, user_id="lin", context_id=package.context_id)
     assert "shown 1×, used 1×, contradicted 0×" in call("explain", item.id).out
-
-
-def test_explain_reaches_the_log(call: Any) -> None:
-    identity = added(call, "the words", "--session", "monday")
-    shown = call("explain", identity).out
-    assert "session monday" in shown
-    assert "“the words”" in shown
-    assert call("explain", identity, "--json").json["sources"][0]["quote"] == "the words"
 
 
 def test_list_narrows(call: Any) -> None:
@@ -299,13 +252,9 @@ def test_errors_are_one_line(call: Any) -> None:
         assert names in failed.err
 
 
-def test_input_that_is_not_text_is_an_error(call: Any) -> None:
+def test_input_that_is_not_text_or_closed_is_an_error(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = call("add", "-", stdin=b"a\xff")
-    assert failed.code == 2
-    assert "UTF-8" in failed.err
-
-
-def test_a_closed_standard_input_holds_nothing(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (failed.code, "UTF-8" in failed.err) == (2, True)
     monkeypatch.setattr(sys, "stdin", None)
     assert run(["add", "-", "--user", "lin"]) == 2
 
@@ -324,9 +273,6 @@ def test_remembered_text_cannot_paint_the_terminal(call: Any) -> None:
         shown = call(*arguments).out
         assert "\x1b" not in shown
         assert "\u202e" not in shown
-
-
-def test_a_lone_surrogate_is_shown_and_stays_json(call: Any) -> None:
     identity = added(call, "half \ud83d")
     assert call("list").code == 0
     assert call("get", identity, "--json").json["content"].startswith("half ")

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -18,8 +18,6 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from conformance.examples import python_of_page
-from conformance.opened import opened
 from phronesis import Memory
 from phronesis.adapters.langgraph import PhronesisStore
 from phronesis.errors import InputError
@@ -121,12 +119,6 @@ class SameAsInMemory(RuleBasedStateMachine):
 
 TestSameAsInMemory = SameAsInMemory.TestCase
 TestSameAsInMemory.settings = settings(max_examples=20, stateful_step_count=20, deadline=None, derandomize=True)
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with opened() as one:
-        yield one
 
 
 def test_a_document_keeps_its_versions_and_can_be_taken_back(memory: Memory) -> None:
@@ -280,7 +272,5 @@ def test_a_graph_remembers_between_its_runs(memory: Memory) -> None:
     assert runnable.invoke({"said": []}) == {"said": ["the name is 小明"]}
 
 
-def test_the_page_tells_the_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for block in python_of_page("langgraph"):
-        exec(block, {})  # noqa: S102 - our own words
+def test_the_page_tells_the_truth(run_page: Callable[..., None]) -> None:
+    run_page("langgraph")
