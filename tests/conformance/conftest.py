@@ -1,6 +1,6 @@
 """What is not Python: the conformance tool of MCP and the reference memory server, from npm, into ``.build/``.
 
-What lies in ``frameworks`` runs in the environment of its framework alone: see ``environments``.
+What lies in ``frameworks`` runs in the environment of its framework alone: see ``test_frameworks``.
 """
 
 import fcntl

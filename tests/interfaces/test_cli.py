@@ -1,5 +1,6 @@
 """Every command, called as a user would."""
 
+import io
 import json
 import re
 import sys
@@ -11,9 +12,11 @@ import pytest
 
 from phronesis import Memory, __version__
 from phronesis.core.ids import short_id
+from phronesis.core.retrieval_plan import RetrievalPlan
 from phronesis.interfaces.cli.command_tree import FORMER, SECTIONS
 from phronesis.interfaces.cli.commands import cli, every_command, find_command, lines_of
 from phronesis.interfaces.cli.dispatch import run
+from phronesis.interfaces.cli.output import Progress, show_waiting
 
 NOBODY = "00000000-0000-5000-8000-000000000000"
 
@@ -284,3 +287,45 @@ def test_a_group_without_a_command_shows_its_help_as_it_is_laid_out(call: Any) -
         shown, asked = call(*path), call(*path, "--help")
         assert (shown.code, shown.out) == (2, "")
         assert shown.err == asked.out
+
+
+def test_a_plan_is_shown(call: Any) -> None:
+    message = "What did Zhang Wei say on 2026-05-04? And what does the manual say about port 443?"
+    shown = call("memory", "plan", message, "--user", "lin", "--limit", "5").out
+    for line in (
+        "lookup, resources are needed  (rules)",
+        "time: from 2026-05-04 until 2026-05-05 (2026-05-04)",
+        "names: Zhang Wei",
+        "memory, up to 5:",
+        "resources, up to 6:",
+    ):
+        assert line in shown
+    plan = RetrievalPlan.from_dict(call("memory", "plan", message, "--user", "lin", "--json").json)
+    assert (plan.message, plan.scope.user_id, plan.resources_needed) == (message, "lin", True)
+    assert "time:" not in call("memory", "plan", "hello").out
+
+
+class Terminal(io.StringIO):
+    """Says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_pipe_sees_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress() as progress, show_waiting("working"):
+        progress("encoding", 1, 2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_sees_a_bar_for_each_thing_done_and_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with Progress() as progress:
+        for done in (1, 2):
+            progress("encoding", done, 2)
+        progress("searching", 3, 3)
+    assert all(word in terminal.getvalue() for word in ("encoding", "100%", "searching"))
+    with show_waiting("replaying"):
+        assert terminal.getvalue().endswith("replaying …")
+    assert terminal.getvalue().endswith("\r\x1b[K")

@@ -12,7 +12,7 @@ import click
 
 from phronesis.adapters.agent_hooks import answer_hook
 from phronesis.adapters.hook_call import EVENTS, HookCall
-from phronesis.config.locations import daemon_enabled, data_folder, home_folder, login_name, store_name
+from phronesis.config.locations import daemon_enabled, home_folder, login_name, store_name
 from phronesis.errors import PhronesisError
 from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import say, say_json
@@ -73,8 +73,9 @@ def _change(store: Store, name: str, options: Sequence[str], *, install: bool, d
     found = shutil.which("phronesis", path=str(Path(sys.executable).parent)) or shutil.which("phronesis")
     program = [found] if found else [sys.executable, "-m", "phronesis"]  # the host starts us in any folder
     host = HOSTS[name]
-    record = InstallRecord.read(data_folder() / "hosts" / f"{name}.json")
+    record = InstallRecord.of_host(name)
     made = changes(host.files(Caller(home_folder(), program, options)), record, install=install)
+    record.program = program[0]
     if not dry_run:
         record.carry_out(made, install=install)
     facts = {"dry_run": dry_run, "changed": [str(change.path) for change in made]}
