@@ -13,37 +13,26 @@ from phronesis import Memory
 from phronesis.traits.laws.records import Trait
 from phronesis.traits.rule_reflection import RULES_VERSION
 from scripted_reflections import Script, policy
+from set_clock import Clock
 
 SAID = "I ran along the river on Monday morning."
 NOBODY = "00000000-0000-5000-8000-000000000000"
 
 
-class Weeks:
+@pytest.fixture
+def weeks() -> Clock:
     """A clock that begins some weeks ago."""
-
-    def __init__(self) -> None:
-        self.now = datetime.now(UTC) - timedelta(weeks=8)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def later(self, **time: int) -> None:
-        self.now += timedelta(**time)
+    return Clock(datetime.now(UTC) - timedelta(weeks=8))
 
 
 @pytest.fixture
-def weeks() -> Weeks:
-    return Weeks()
-
-
-@pytest.fixture
-def trait(store: str, weeks: Weeks) -> Trait:
+def trait(store: str, weeks: Clock) -> Trait:
     """A trait by rules: the same is told in four sessions, a week apart."""
     with Memory.open(store, clock=weeks) as memory:
         for n in range(4):
-            weeks.later(days=7)
+            weeks.pass_days(7)
             memory.add(SAID, user_id="lin", session_id=f"run/{n}")
-            weeks.later(hours=1)
+            weeks.pass_hours(1)
             memory.reflect("lin")
         (found,) = memory.get_user_traits("lin")
     return found
@@ -74,7 +63,7 @@ def test_from_memories_to_a_trait(call: Any) -> None:
     assert (row["stage"], len(row["evidence"])) == ("candidate", 3)
 
 
-def test_a_trait_is_shown_with_its_evidence(call: Any, trait: Trait, weeks: Weeks) -> None:
+def test_a_trait_is_shown_with_its_evidence(call: Any, trait: Trait, weeks: Clock) -> None:
     listed = call("learn", "traits", "--user", "lin").out.splitlines()
     assert listed[0].split() == ["trait", "stage", "confidence", "subtype", "context", "for:against"]
     assert listed[1].split()[:4] == [trait.id[-8:], "emerging", "0.48", "behavior"]
@@ -92,9 +81,6 @@ def test_a_trait_is_shown_with_its_evidence(call: Any, trait: Trait, weeks: Week
     assert call("learn", "traits", "list", "--user", "lin", "--as-of", past).out == "no trait is known there\n"
     assert call("learn", "traits", "--user", "lin", "--as-of", past, "--min-stage", "candidate", "--json").json
     assert call("learn", "traits", "--user", "lin", "--subtype", "core").out == "no trait is known there\n"
-
-
-def test_get_explain_history_and_listings_read_well(call: Any, trait: Trait) -> None:
     got = call("get", trait.id).out
     assert "stage       emerging\n" in got
     assert "for it: 4\n" in got

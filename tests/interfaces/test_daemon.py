@@ -18,7 +18,9 @@ from unittest.mock import Mock
 
 import anyio
 import pytest
+from mcp import StdioServerParameters
 
+from mcp_talk import Talk
 from phronesis import Memory
 from phronesis.config.locations import daemon_enabled, login_name, runtime_folder, store_name
 from phronesis.errors import DaemonMismatch
@@ -76,40 +78,10 @@ def wait_for_context(url: str, session: str, prompt: str) -> str:
     raise AssertionError("nothing was recalled")
 
 
-class McpSession:
-    """An MCP client over the stdin and stdout of ``phronesis mcp``."""
-
-    def __init__(self, url: str, *options: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "phronesis", "mcp", "--user", "lin", "--url", url, *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-        self.server = self.call("initialize", hello)["serverInfo"]
-        self._send({"method": "notifications/initialized"})
-
-    def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        self._process.stdin.flush()
-
-    def call(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        self._send({"id": 1, "method": method, "params": params or {}})
-        assert self._process.stdout is not None
-        return dict(json.loads(self._process.stdout.readline())["result"])
-
-    def tool(self, name: str, **arguments: Any) -> str:
-        return str(self.call("tools/call", {"name": name, "arguments": arguments})["content"][0]["text"])
-
-    def close(self) -> int:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        return self.wait()
-
-    def wait(self) -> int:
-        with self._process:  # closes its streams at the end
-            return self._process.wait(20)
+def mcp(url: str, *options: str) -> StdioServerParameters:
+    """Return the command of an MCP server that a client starts."""
+    words = ["-m", "phronesis", "mcp", "--user", "lin", "--url", url, *options]
+    return StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
 
 
 @pytest.mark.slow
@@ -118,16 +90,18 @@ def test_sessions_share_one_process_and_lose_nothing_when_it_is_killed(url: str)
     pid = json.loads(command("daemon", "start", "--json", "--url", url).stdout)["pid"]
     hook(url, "prompt", prompt="The staging server is called preprod.")
     assert "preprod" in wait_for_context(url, "s2", "Which is the staging server?")
-    first, second = McpSession(url), McpSession(url, "--tools", "search_memories,get_memory")
-    assert first.server["name"] == "phronesis"
-    assert len(second.call("tools/list")["tools"]) == 2
-    assert "noon" in first.tool("add_memory", content="The backup runs at noon.")
-    assert "at noon" in second.tool("search_memories", query="backup at noon")
-    assert json.loads(command("daemon", "start", "--json", "--url", url).stdout)["pid"] == pid
-    assert second.close() == 0
-    hook(url, "prompt", "s3", prompt="The lab is in Kiel.")
-    os.kill(pid, signal.SIGKILL)  # nothing is lost
-    assert first.wait() == 0  # a session ends with its daemon, though its host keeps stdin open
+    server = mcp(url)
+    with subprocess.Popen(
+        [server.command, *server.args], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as waiting:  # a session that is asked nothing
+        with Talk(server) as first, Talk(mcp(url, "--tools", "search_memories,get_memory")) as second:
+            assert len(second.tools()) == 2
+            assert "noon" in first.text("add_memory", content="The backup runs at noon.")
+            assert "at noon" in second.text("search_memories", query="backup at noon")
+            assert json.loads(command("daemon", "start", "--json", "--url", url).stdout)["pid"] == pid
+        hook(url, "prompt", "s3", prompt="The lab is in Kiel.")
+        os.kill(pid, signal.SIGKILL)  # nothing is lost
+        assert waiting.wait(20) == 0  # a session ends with its daemon, though its host keeps stdin open
     assert "Kiel" in wait_for_context(url, "s4", "Where is the lab?")
     assert "stops" in command("daemon", "stop", "--url", url).stdout
 
@@ -138,9 +112,8 @@ def test_without_a_daemon_processes_work_alone(url: str) -> None:
     done = command("hook", "prompt", "--user", "lin", "--url", url, stdin=given, PHRONESIS_DAEMON="off")
     assert (done.returncode, done.stderr) == (0, "")
     assert command("daemon", "status", "--json", "--url", url).stdout == '{\n  "running": false\n}\n'
-    session = McpSession(url, "--alone")
-    assert "preprod" in session.tool("search_memories", query="staging server")
-    assert session.close() == 0
+    with Talk(mcp(url, "--alone")) as session:
+        assert "preprod" in session.text("search_memories", query="staging server")
     broken = command("hook", "prompt", "--url", url, stdin="{", PHRONESIS_DAEMON="off")
     assert (broken.returncode, broken.stdout) == (0, "")
     assert broken.stderr.startswith("phronesis: JSONDecodeError")

@@ -53,7 +53,7 @@ def test_a_prompt_recalls_what_an_earlier_session_said(memory: Memory) -> None:
     assert context(answer).startswith(NOTICE)
     assert "called preprod" in context(answer)
     assert hook(memory, "prompt", "s3", prompt="Write a haiku about rain.") == {}
-    asked = {"session_id": None, "conversation_id": "c1", "prompt": "Which is the staging server?"}
+    asked: dict[str, Any] = {"session_id": None, "conversation_id": "c1", "prompt": "Which is the staging server?"}
     assert set(hook(memory, "prompt", host="cursor", **asked)) == {"additional_context"}
     assert memory.sessions.turns("c1", user_id="lin")
 

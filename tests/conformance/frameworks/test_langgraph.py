@@ -5,7 +5,6 @@ import itertools
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -21,6 +20,7 @@ from langgraph.store.memory import InMemoryStore
 from phronesis import Memory
 from phronesis.adapters.langgraph import PhronesisStore
 from phronesis.errors import InputError
+from set_clock import Clock
 
 EXAMPLES = itertools.count()
 LABELS = st.sampled_from(["用户", "alice", "a", "ab", "a/b", "a:b", "%"])
@@ -159,19 +159,6 @@ def test_a_filter_names_a_member_or_its_path(memory: Memory) -> None:
     assert [item.key for item in store.search(("d",), filter={"user.city.name": None, "n": 2})] == ["flat"]
 
 
-class Clock:
-    """A clock that is put forward."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def wait(self, minutes: float) -> None:
-        self.now += timedelta(minutes=minutes)
-
-
 def test_documents_live_as_long_as_their_ttl_says() -> None:
     clock = Clock()
     with Memory.open("sqlite://", policy={"embedder": "none"}, clock=clock) as memory:
@@ -182,7 +169,7 @@ def test_documents_live_as_long_as_their_ttl_says() -> None:
         store.put(("t",), "for ever", {"n": 4}, ttl=None)
         store.put(("t", "gone"), "short", {"n": 5}, ttl=1)
         assert store.list_namespaces(max_depth=1) == [("t",)]
-        clock.wait(2)
+        clock.pass_hours(2 / 60)
         assert store.list_namespaces() == [("t",)]
         assert store.get(("t",), "short") is None
         assert [item.key for item in store.search(("t",), filter={"n": {"$lt": 4}}, refresh_ttl=False)] == [
@@ -191,14 +178,14 @@ def test_documents_live_as_long_as_their_ttl_says() -> None:
         ]
         assert [item.key for item in store.search(("t",), query="1", limit=1, refresh_ttl=False)] == ["read"]
         assert len(store.history(("t",), "read")) == 1
-        clock.wait(4)
+        clock.pass_hours(4 / 60)
         assert store.get(("t",), "read") is not None
         assert len(store.history(("t",), "read")) == 2
-        clock.wait(8)
+        clock.pass_hours(8 / 60)
         assert {item.key for item in store.search(("t",), refresh_ttl=False)} == {"read", "for ever"}
         assert (store.sweep_ttl(), store.sweep_ttl()) == (3, 0)
         store.put(("t",), "read", {"n": 5}, ttl=None)
-        clock.wait(60)
+        clock.pass_hours(60 / 60)
         assert {item.key for item in store.search(("t",))} == {"read", "for ever"}
 
 

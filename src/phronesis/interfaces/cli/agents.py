@@ -13,10 +13,9 @@ import click
 from phronesis.adapters.agent_hooks import answer_hook
 from phronesis.adapters.hook_call import EVENTS, HookCall
 from phronesis.config.locations import daemon_enabled, home_folder, login_name, store_name
-from phronesis.errors import PhronesisError
 from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import say, say_json
-from phronesis.interfaces.daemon_endpoint import START_SECONDS, connect
+from phronesis.interfaces.daemon_endpoint import START_SECONDS, connect_or_say_why
 
 if TYPE_CHECKING:
     from phronesis.interfaces.hosts.config_files import Change
@@ -124,11 +123,9 @@ def hook(*, store: Store, scope: Options, event: str, host: str) -> None:
 
 def _answer(store: Store, message: dict[str, Any]) -> dict[str, Any]:
     connection = None
-    try:
-        if daemon_enabled():
-            connection = connect(store.name(), {"service": "hook"}, start_seconds=START_SECONDS)
-    except PhronesisError as error:
-        click.echo(f"phronesis: {error.message}; this hook opens the store itself", err=True)
+    if daemon_enabled():
+        service = {"service": "hook"}
+        connection = connect_or_say_why(store.name(), service, caller="hook", start_seconds=START_SECONDS)
     if connection is not None:
         try:
             connection.send_line(message)

@@ -295,6 +295,7 @@ def say_migrated(result: MigrationResult) -> None:
     click.option("--scope", metavar="NAME", help="The SCOPE line of the new blocks."),
     DRY_RUN,
     show=say_migrated,
+    doing="",
     flush=True,
     fails=lambda result: result.refused,
 )

@@ -105,19 +105,17 @@ def run_in_daemon(words: Sequence[str]) -> int | None:
         return None
     import argparse  # noqa: PLC0415 - not for other commands
 
-    from phronesis.interfaces.daemon_endpoint import connect  # noqa: PLC0415 - likewise
+    from phronesis.interfaces.daemon_endpoint import connect_or_say_why  # noqa: PLC0415 - likewise
 
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for name in ("--url", "--tenant", "--policy"):
         parser.add_argument(name)
-    connection = None
     try:
         options, _ = parser.parse_known_args(list(words[1:]))
-        connection = connect(store_name(options.url, options.tenant, options.policy), {"service": "command"})
-    except PhronesisError as error:
-        print(f"phronesis: {error.message}; this command opens the store itself", file=sys.stderr)
     except argparse.ArgumentError:
-        pass  # the command itself says what is wrong
+        return None  # the command itself says what is wrong
+    store = store_name(options.url, options.tenant, options.policy)
+    connection = connect_or_say_why(store, {"service": "command"}, caller="command")
     if connection is None:
         return None
     with contextlib.closing(connection):

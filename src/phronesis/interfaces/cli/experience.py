@@ -53,22 +53,25 @@ _NARROWING = (
 )
 
 
-@click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.File("rb"))
-@click.option(
-    "--source",
-    "source_type",
-    type=click.Choice((*SOURCES, RECORDS)),
-    default=RECORDS,
-    show_default=True,
-    help="What wrote the file; 'records': experiences as JSON, a list or one a line.",
+@command(
+    click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.File("rb")),
+    click.option(
+        "--source",
+        "source_type",
+        type=click.Choice((*SOURCES, RECORDS)),
+        default=RECORDS,
+        show_default=True,
+        help="What wrote the file; 'records': experiences as JSON, a list or one a line.",
+    ),
+    click.option("--ref", "source_ref", metavar="TEXT", help="Where FILE can be looked up; by default its path."),
+    *OWNER,
+    show=render_reports.say_ingested,
+    doing="",
+    flush=True,
 )
-@click.option("--ref", "source_ref", metavar="TEXT", help="Where FILE can be looked up; by default its path.")
-@with_owner
-@with_store
 def ingest(
-    *, files: Sequence[BinaryIO], source_type: str, source_ref: str | None, scope: Options, store: Store
-) -> None:
+    memory: "Memory", files: Sequence[BinaryIO], source_type: str, source_ref: str | None = None, **scope: Any
+) -> Any:
     """Record attempts and their results.
 
     FILE ('-': standard input) may be a pytest or JUnit XML report, a build log, 'lake build' or 'lean --json' output, a
@@ -77,7 +80,7 @@ def ingest(
     The same records again change nothing.
     """
     told = []
-    with store.open() as memory, Progress() as progress:
+    with Progress() as progress:
         for n, file in enumerate(files):
             if source_type == RECORDS:
                 told += list(_records(memory, _text(file), scope, progress))
@@ -86,8 +89,7 @@ def ingest(
             given: dict[str, Any] = {"path": _name(file)} if Path(_name(file)).is_file() else {"text": _text(file)}
             given |= {"source_type": source_type, "source_ref": source_ref, **scope}
             told.append(memory.resources.ingest_source(**given, actor="user"))
-        memory.flush()
-    store.answer([one for ingested in told for one in ingested], render_reports.say_ingested)
+    return [one for ingested in told for one in ingested]
 
 
 @command(

@@ -56,7 +56,8 @@ class Store:
     ) -> T:
         """Open the store, call ``verb`` with the memory, print its result with ``show`` or as JSON, and return it.
 
-        ``doing`` says on a terminal what goes on. With ``flush`` it waits until what was written has its vectors.
+        ``doing`` says on a terminal what goes on; it is empty where the verb shows its progress. With ``flush`` it
+        waits until what was written has its vectors.
         """
         with self.open() as memory, show_waiting(doing):
             result = verb(memory)
@@ -137,24 +138,24 @@ class ShortId(click.ParamType):  # type: ignore[type-arg]  # generic since click
 
 def command(
     *options: Decorator,
-    show: Callable[[T], None],
+    show: Callable[[Any], None],
     doing: str = "working",
     flush: bool = False,
-    fails: Callable[[T], object] = lambda _result: False,
-) -> Callable[[Callable[..., T]], click.Command]:
+    fails: Callable[[Any], object] = lambda _result: False,
+) -> Callable[[Command], click.Command]:
     """Return a decorator that makes a command of ``function(memory, **given)``, which calls one verb.
 
     ``given`` are the options that were given, ids as whole ones. The result is printed with ``show``, or as JSON;
     ``doing`` and ``flush`` are those of `Store.run`. The exit code is 1 where ``fails`` finds the result wrong.
     """
 
-    def decorate(function: Callable[..., T]) -> click.Command:
+    def decorate(function: Command) -> click.Command:
         @functools.wraps(function)
         def call(*, store: Store, **given: Any) -> None:
             ctx = click.get_current_context()
             ids = {one.name for one in ctx.command.params if isinstance(one.type, ShortId)}
 
-            def verb(memory: "Memory") -> T:
+            def verb(memory: "Memory") -> Any:
                 complete = functools.partial(complete_id, memory)
                 named = given_options(**given)
                 for name in ids & named.keys():

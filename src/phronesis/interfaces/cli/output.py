@@ -65,8 +65,8 @@ def second(moment: datetime) -> str:
 
 @contextmanager
 def show_waiting(what: str) -> Iterator[None]:
-    """Say on a terminal what is being done, for as long as it takes; for work whose length nobody knows."""
-    shown = sys.stderr.isatty()
+    """Say on a terminal ``what`` is being done, if anything, for as long as it takes: nobody knows its length."""
+    shown = bool(what) and sys.stderr.isatty()
     if shown:
         click.echo(f"{what} …", err=True, nl=False)
     try:

@@ -50,11 +50,8 @@ _RUN = click.argument("run_id", metavar="ID")
 _FILE = click.argument("file", type=click.File(encoding="utf-8"))
 
 
-@click.command()
-@_FILE
-@with_owner
-@with_store
-def add(file: IO[str], *, scope: Options, store: Store) -> None:
+@command(_FILE, *OWNER, show=lambda ids: say(*map(on_one_line, ids)), doing="")
+def add(memory: "Memory", file: IO[str], **scope: Any) -> list[str]:
     """Record the runs of a file.
 
     FILE ('-': standard input) is JSON, one run or a list of them, or one run a line: {run_id, output, raw, trace,
@@ -62,14 +59,14 @@ def add(file: IO[str], *, scope: Options, store: Store) -> None:
     """
     given = parse_objects(read_text(file))
     made: list[str] = []
-    with store.open() as memory, Progress() as progress:
+    with Progress() as progress:
         for n, one in enumerate(given):
             progress("recording runs", n, len(given))
             run = {name: value for name, value in one.items() if name != "feedback"}
             made.append(memory.runs.record(run, **scope, actor="user"))
             if one.get("feedback") is not None:
                 memory.runs.feedback(made[-1], one["feedback"], **scope, actor="user")
-    store.answer(made, lambda ids: say(*map(on_one_line, ids)))
+    return made
 
 
 def say_runs(found: Sequence[RunRecord]) -> None:

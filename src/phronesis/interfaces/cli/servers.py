@@ -15,12 +15,12 @@ import click
 from phronesis.config.locations import daemon_enabled
 from phronesis.core.api_keys import ApiKey
 from phronesis.core.ids import short_id
-from phronesis.errors import MissingExtra, PhronesisError
+from phronesis.errors import MissingExtra
 from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.dispatch import run_for_client
 from phronesis.interfaces.cli.options import Options, ShortId, Store, command, with_owner, with_store
 from phronesis.interfaces.cli.output import say, say_json, say_table
-from phronesis.interfaces.daemon_endpoint import START_SECONDS, UNIX, Connection, can_start, connect
+from phronesis.interfaces.daemon_endpoint import START_SECONDS, UNIX, Connection, can_start, connect, connect_or_say_why
 
 if TYPE_CHECKING:
     from phronesis.memory import Memory
@@ -78,11 +78,8 @@ def mcp(*, store: Store, scope: Options, http: bool, host: str, port: int, alone
 
 def _relay_stdio(store: Store, options: dict[str, Any]) -> bool:
     """Connect stdin and stdout to an MCP session in the daemon, until either ends; return False if there is none."""
-    try:
-        connection = connect(store.name(), {"service": "mcp", "options": options}, start_seconds=START_SECONDS)
-    except PhronesisError as error:
-        click.echo(f"phronesis: {error.message}; this session opens the store itself", err=True)
-        return False
+    service = {"service": "mcp", "options": options}
+    connection = connect_or_say_why(store.name(), service, caller="session", start_seconds=START_SECONDS)
     if connection is None:
         return False
     threading.Thread(target=_send_stdin, args=(connection,), daemon=True).start()

@@ -208,7 +208,7 @@ def _add_reasoning(content: Any, given: dict[str, Any], store: Store) -> None:
         raise click.UsageError(f"a block of claims says all of itself: --{name} has no place here")
     store.run(
         lambda memory: memory.reasoning.add(content, **given, actor="user"),
-        lambda made: render.say_items([made.item]),
+        lambda made: render.say_items([made.item] if made.item else []),
         flush=True,
     )
 
