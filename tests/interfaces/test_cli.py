@@ -1,8 +1,9 @@
 """Every command, called as a user would."""
 
+import io
 import json
 import re
-import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import pytest
 
 from phronesis import Memory, __version__
 from phronesis.core.ids import short_id
-from phronesis.interfaces.cli.command_tree import EXAMPLES, FORMER, SECTIONS
+from phronesis.core.retrieval_plan import RetrievalPlan
+from phronesis.interfaces.cli.command_tree import FORMER, SECTIONS
 from phronesis.interfaces.cli.commands import cli, every_command, find_command, lines_of
 from phronesis.interfaces.cli.dispatch import run
+from phronesis.interfaces.cli.output import Progress, show_waiting
 
 NOBODY = "00000000-0000-5000-8000-000000000000"
 
@@ -29,62 +32,23 @@ def added(call: Any, *arguments: str) -> str:
     return identity
 
 
-def test_every_command_has_help(call: Any) -> None:
+def test_every_command_has_help_an_example_and_the_options_of_a_store(call: Any) -> None:
     for path, command in COMMANDS:
-        shown = call(*path, "--help")
-        assert shown.code == 0, path
-        assert command.help, path
+        named, shown = " ".join(path), call(*path, "--help")
+        assert (shown.code, shown.err) == (0, ""), named
         assert not command.get_short_help_str(60).endswith("..."), "its first sentence is too long for the list"
-        assert all(parameter.help for parameter in command.params if isinstance(parameter, click.Option)), path
+        assert all(parameter.help for parameter in command.params if isinstance(parameter, click.Option)), named
         assert "\n\n" in str(command.help), "it needs a paragraph below its first sentence"
         if not isinstance(command, click.Group):
-            assert lines_of(" ".join(path)), "it needs an example in phronesis.interfaces.cli.command_tree"
-            assert all(f"    {line}\n" in shown.out for line in lines_of(" ".join(path))), path
-
-
-def test_every_example_can_be_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for folder in ("fixtures", "alfworld", "project"):
-        Path(folder).mkdir()
-    for line in (line for path in EXAMPLES for line in lines_of(path)):
-        take(line)
-
-
-def take(line: str) -> None:
-    """Parse a line as the shell and click would, which refuse what does not exist."""
-    words = shlex.split(re.split(r"  +#", line)[0])
-    for word in words:
-        if re.search(r"\w\.(jsonl?|md|txt|xml|yml)$", word) and "://" not in word:
-            Path(word).write_text("{}", "utf-8")
-    command: click.Command = cli
-    context = click.Context(cli, info_name="phronesis")
-    rest = words[1:]
-    while isinstance(command, click.Group):
-        context = command.make_context(command.name, rest, parent=context.parent)
-        name, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
-        assert found is not None, line
-        command, context = found, click.Context(found, info_name=name, parent=context)
-    with command.make_context(command.name, rest, parent=context.parent):
-        pass
-
-
-def test_every_command_answers_in_json_or_says_why_not() -> None:
-    for path, command in COMMANDS:
-        options = {option for parameter in command.params for option in parameter.opts}
-        named = " ".join(path)
-        assert isinstance(command, click.Group) or ("--json" in options) is not (named in WITHOUT_JSON), named
-    assert all(WITHOUT_JSON.values())
+            assert lines_of(named), "it needs an example in phronesis.interfaces.cli.command_tree"
+            assert all(f"    {line}\n" in shown.out for line in lines_of(named)), named
+            options = {option for parameter in command.params for option in parameter.opts}
+            assert ("--json" in options) is not (named in WITHOUT_JSON), named
+            assert {"--url", "--tenant"} <= options or path[0] in {"demo", "bench"} or path[-1] == "check-claims", named
 
 
 def test_version(call: Any) -> None:
     assert call("--version").out == f"phronesis {__version__}\n"
-
-
-def test_every_command_on_a_store_takes_url_tenant_and_json() -> None:
-    for path, command in COMMANDS:
-        options = {option for parameter in command.params for option in parameter.opts}
-        if path[0] not in {"demo", "bench"} and path[-1] != "check-claims" and not isinstance(command, click.Group):
-            assert {"--url", "--tenant", "--json"} <= options, path
 
 
 def test_the_help_lists_at_most_twenty_commands(call: Any) -> None:
@@ -181,6 +145,9 @@ def test_add_takes_a_stated_item(call: Any) -> None:
     assert (item["kind"], item["value"], item["importance"]) == ("preference", {"hot": True}, 8)
     assert item["occurred_at"] == "2025-03-01T00:00:00Z"
     assert "Lin drinks tea" in call("get", f"mem:{identity}").out
+    for given, stored in (("tea", "tea"), ("7", 7), ("007", "007"), ("[1, 2]", [1, 2])):  # JSON, or plain text
+        identity = added(call, "x", "--kind", "fact", "--key", "k", "--value", given)
+        assert call("get", identity, "--json").json["value"] == stored
 
 
 def test_due_lists_what_is_due(call: Any) -> None:
@@ -199,13 +166,6 @@ def test_due_lists_what_is_due(call: Any) -> None:
     ahead = call("memory", "due", "--user", "lin", "--upcoming").out.splitlines()
     assert [line for line in ahead if not line.startswith(" ")] == ["In some years"]
     assert call("add", "x", "--due", "2026-04-03").code != 0
-
-
-def test_a_value_is_json_or_plain_text(call: Any) -> None:
-    cases: list[tuple[str, Any]] = [("tea", "tea"), ("7", 7), ("007", "007"), ("[1, 2]", [1, 2])]
-    for given, stored in cases:
-        identity = added(call, "x", "--kind", "fact", "--key", "k", "--value", given)
-        assert call("get", identity, "--json").json["value"] == stored
 
 
 MESSAGES = [{"role": "user", "content": "你好"}, {"role": "assistant", "content": "hello"}]
@@ -236,21 +196,18 @@ def test_change_history_and_rollback(call: Any) -> None:
     assert (item["content"], item["metadata"], item["version"]) == ("tea", {}, 3)
 
 
-def test_explain_counts_what_answers_used(store: str, call: Any) -> None:
+def test_explain_reaches_the_log_and_counts_what_answers_used(store: str, call: Any) -> None:
+    identity = added(call, "the words", "--session", "monday")
+    shown = call("explain", identity).out
+    assert "session monday" in shown
+    assert "“the words”" in shown
+    assert call("explain", identity, "--json").json["sources"][0]["quote"] == "the words"
     with Memory.open(store, policy={"embedder": "none"}) as memory:
         (item,) = memory.add("The key is brass.", kind="fact", user_id="lin").items
         package = memory.compose_context("s", "Of what is the key?", user_id="lin")
         said = [{"role": "assistant", "content": "Brass [m1]."}]
         memory.commit_turn("s", said, user_id="lin", context_id=package.context_id)
     assert "shown 1×, used 1×, contradicted 0×" in call("explain", item.id).out
-
-
-def test_explain_reaches_the_log(call: Any) -> None:
-    identity = added(call, "the words", "--session", "monday")
-    shown = call("explain", identity).out
-    assert "session monday" in shown
-    assert "“the words”" in shown
-    assert call("explain", identity, "--json").json["sources"][0]["quote"] == "the words"
 
 
 def test_list_narrows(call: Any) -> None:
@@ -298,10 +255,11 @@ def test_errors_are_one_line(call: Any) -> None:
         assert names in failed.err
 
 
-def test_input_that_is_not_text_is_an_error(call: Any) -> None:
+def test_input_that_is_not_text_or_closed_is_an_error(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = call("add", "-", stdin=b"a\xff")
-    assert failed.code == 2
-    assert "UTF-8" in failed.err
+    assert (failed.code, "UTF-8" in failed.err) == (2, True)
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run(["add", "-", "--user", "lin"]) == 2
 
 
 def test_an_interruption_has_the_shells_code(monkeypatch: pytest.MonkeyPatch, store: str) -> None:
@@ -318,9 +276,6 @@ def test_remembered_text_cannot_paint_the_terminal(call: Any) -> None:
         shown = call(*arguments).out
         assert "\x1b" not in shown
         assert "\u202e" not in shown
-
-
-def test_a_lone_surrogate_is_shown_and_stays_json(call: Any) -> None:
     identity = added(call, "half \ud83d")
     assert call("list").code == 0
     assert call("get", identity, "--json").json["content"].startswith("half ")
@@ -332,3 +287,45 @@ def test_a_group_without_a_command_shows_its_help_as_it_is_laid_out(call: Any) -
         shown, asked = call(*path), call(*path, "--help")
         assert (shown.code, shown.out) == (2, "")
         assert shown.err == asked.out
+
+
+def test_a_plan_is_shown(call: Any) -> None:
+    message = "What did Zhang Wei say on 2026-05-04? And what does the manual say about port 443?"
+    shown = call("memory", "plan", message, "--user", "lin", "--limit", "5").out
+    for line in (
+        "lookup, resources are needed  (rules)",
+        "time: from 2026-05-04 until 2026-05-05 (2026-05-04)",
+        "names: Zhang Wei",
+        "memory, up to 5:",
+        "resources, up to 6:",
+    ):
+        assert line in shown
+    plan = RetrievalPlan.from_dict(call("memory", "plan", message, "--user", "lin", "--json").json)
+    assert (plan.message, plan.scope.user_id, plan.resources_needed) == (message, "lin", True)
+    assert "time:" not in call("memory", "plan", "hello").out
+
+
+class Terminal(io.StringIO):
+    """Says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_pipe_sees_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress() as progress, show_waiting("working"):
+        progress("encoding", 1, 2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_sees_a_bar_for_each_thing_done_and_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with Progress() as progress:
+        for done in (1, 2):
+            progress("encoding", done, 2)
+        progress("searching", 3, 3)
+    assert all(word in terminal.getvalue() for word in ("encoding", "100%", "searching"))
+    with show_waiting("replaying"):
+        assert terminal.getvalue().endswith("replaying …")
+    assert terminal.getvalue().endswith("\r\x1b[K")

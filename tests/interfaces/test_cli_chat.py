@@ -69,15 +69,11 @@ def test_a_model_answers_from_the_context_and_both_are_kept(call: Any, talk: Any
     kept = turns(call)
     assert [said[0] for said in kept] == ["What is my cat called?", "请用中文。"]
     assert kept[1][1] == "好的。"
-
-
-def test_a_model_that_is_away_is_one_line_and_what_was_said_is_kept(call: Any, talk: Any, brain: Any) -> None:
-    with ModelServer(servers.status(500)) as server:
+    with ModelServer(servers.status(500)) as server:  # away: one line, and what was said is kept until it is undone
         told = talk("Hello there", "/undo", extra=brain(server.base_url))
-    assert told.code == 0
-    assert told.err.strip() == "chat: lab/small gave no answer (model.unavailable)"
+    assert (told.code, told.err.strip()) == (0, "chat: lab/small gave no answer (model.unavailable)")
     assert told.out == "the last turn is not remembered any more\n"
-    assert call("list", "--user", "lin", "--json").json == []
+    assert "Hello there" not in {item["content"] for item in call("list", "--user", "lin", "--json").json}
 
 
 def test_why_quotes_the_sources_and_context_shows_what_was_sent(call: Any, talk: Any) -> None:
@@ -104,19 +100,13 @@ def test_forget_shows_asks_and_archives_and_undo_brings_it_back(call: Any, talk:
     told = talk("/forget second secret", "all", "/undo", "/undo", "/forget nothing of the kind", "/forget")
     assert "what was forgotten is remembered again\nthere is nothing to take back\n" in told.out
     assert told.err.splitlines()[-1].startswith("phronesis: forget what?")
-    assert "A second secret." in {item["content"] for item in call("list", "--user", "lin", "--json").json}
-
-
-def test_forget_by_citation_and_an_unknown_one(call: Any, talk: Any) -> None:
-    added = call("add", "A secret.", "--user", "lin", "--json").json
-    identity = added["items"][0]["id"]
+    (identity,) = (one["id"] for one in call("list", "--user", "lin", "--json").json if "second" in one["content"])
     another = identity[:-1] + ("0" if identity[-1] != "0" else "1")
     told = talk(f"/forget {identity[-8:]}", "yes", f"/forget mem:{another}", "/nonsense", "/help")
     assert "forgotten: 1" in told.out
+    assert "/undo" in told.out
     assert "[not_found]" in told.err
     assert "there is no /nonsense; /help lists what there is" in told.err
-    assert "/undo" in told.out
-    assert all(len(line) < 200 for line in told.err.splitlines())
 
 
 def test_ctrl_c_ends_the_prompt_and_only_interrupts_an_answer(

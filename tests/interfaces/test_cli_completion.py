@@ -15,9 +15,6 @@ def test_it_prints_a_script_that_asks_this_command(call: Any) -> None:
         assert shown.code == 0
         assert f"{COMPLETED}={shell}_complete" in shown.out
         assert "phronesis" in shown.out
-
-
-def test_an_unknown_shell_is_a_usage_error(call: Any) -> None:
     assert call("completion", "tcsh").code == 2
 
 

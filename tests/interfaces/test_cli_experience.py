@@ -69,9 +69,8 @@ def test_the_source_of_an_event_is_shown(call: Call) -> None:
     call("learn", "ingest", "-", stdin=stdin)
     assert '"raw": "深"' in call("resources", "source", "r").out
     assert call("resources", "source", "r", "--json").json["payload"] == {"raw": "深"}
-    call(
-        "learn", "ingest", "-", stdin=json.dumps([{"attempt": "y", "source_ref": "beef", "payload": {"n": 1}}]).encode()
-    )
+    stdin = json.dumps([{"attempt": "y", "source_ref": "beef", "payload": {"n": 1}}]).encode()
+    call("learn", "ingest", "-", stdin=stdin)
     assert '"n": 1' in call("resources", "source", "beef").out  # a reference, though it could be a part of an id
     missing = call("resources", "source", "nowhere.log")
     assert (missing.code != 0, missing.err.count("\n")) == (True, 1)

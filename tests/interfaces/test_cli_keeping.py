@@ -19,25 +19,22 @@ def tea(call: Any) -> str:
     return identity
 
 
-def test_rebuild(call: Any, tea: str) -> None:
+def test_a_rebuild_verifies_rederives_or_repairs_the_claims(
+    call: Any, tea: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "1 entries replayed: equal to the live state" in call("store", "rebuild", "--verify").out
     assert call("store", "rebuild", "--json").json["equal"]
     assert call("get", tea).code == 0
-
-
-def test_a_difference_is_an_exit_code(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "nothing was wrong" in call("store", "rebuild", "--claims").out
+    for wrong in (("--verify", "--claims"), ("--user", "lin")):
+        assert call("store", "rebuild", *wrong).code == 2
+    shown = call("store", "rebuild", "--rederive", "--user", "lin")
+    assert (shown.code, shown.out.split()[:6]) == (0, ["added:", "0", "changed:", "0", "vanished:", "0"])
+    assert call("store", "rebuild", "--rederive", "--user", "nobody").code == 1
     different = RebuildResult(equal=False, live_hash="a", replayed_hash="b", differences=("item 1",), entries=1)
     monkeypatch.setattr(Admin, "rebuild", lambda *_, **__: different)
     shown = call("store", "rebuild", "--verify")
-    assert shown.code == 1
-    assert "differs: item 1" in shown.out
-
-
-def test_rederive(call: Any, tea: str) -> None:
-    shown = call("store", "rebuild", "--rederive", "--user", "lin")
-    assert shown.code == 0
-    assert shown.out.startswith("added: 0\nchanged: 0\nvanished: 0\nto take it back: phronesis rollback ")
-    assert call("store", "rebuild", "--rederive", "--user", "nobody").code == 1
+    assert (shown.code, "differs: item 1" in shown.out) == (1, True)
 
 
 def test_export_and_import(call: Any, tea: str, tmp_path: Path) -> None:
@@ -52,26 +49,22 @@ def test_export_and_import(call: Any, tea: str, tmp_path: Path) -> None:
     assert call("store", "import", str(file)).code in {1, 2}
 
 
-def test_doctor(call: Any, tea: str) -> None:
-    shown = call("doctor", "--json")
-    assert shown.json["ok"]
+def test_doctor_says_healthy_and_prints_the_policy_in_force(call: Any, tea: str, tmp_path: Path) -> None:
+    assert call("doctor", "--json").json["ok"]
     told = call("doctor").out
     assert told.startswith("ok ")
     assert told.endswith("\nHealthy.\n")
     assert "budgets.total" not in told
-
-
-def test_doctor_prints_the_policy_in_force(call: Any, tmp_path: Path) -> None:
     path = tmp_path / "team.yml"
     path.write_text(
         "version: 1\nretention:\n  types:\n    home_city: overwrite\npolicies: [不要透露内部代号。]\n", "utf-8"
     )
     lines = call("doctor", "--fields", "--policy", str(path)).out.partition("\n\n")[0].splitlines()
-    told = {line.split()[0]: line.split() for line in lines if line}
-    assert told["retention.types.home_city"][-1] == '"overwrite"'
-    assert f"{path}, line 4" in " ".join(told["retention.types.home_city"])
-    assert told["budgets.total"] == ["budgets.total", "default", "4000"]
-    assert told["policies"][-1] == '["不要透露内部代号。"]'
+    shown = {line.split()[0]: line.split() for line in lines if line}
+    assert shown["retention.types.home_city"][-1] == '"overwrite"'
+    assert f"{path}, line 4" in " ".join(shown["retention.types.home_city"])
+    assert shown["budgets.total"] == ["budgets.total", "default", "4000"]
+    assert shown["policies"][-1] == '["不要透露内部代号。"]'
     rows = json.loads(call("doctor", "--policy", str(path), "--json").out)["policy"]
     assert {"path": "retention.types.home_city", "value": "overwrite", "source": f"{path}, line 4"} in rows
     assert len(rows) == len(lines) - 1  # less the head
@@ -82,26 +75,20 @@ def test_reembed(call: Any, tea: str) -> None:
     assert call("store", "reembed", "nonsense").code == 2
 
 
-def test_erase_a_memory(call: Any, tea: str) -> None:
-    shown = call("delete", "--erase", tea, "--yes")
-    assert shown.code == 0, shown.err
-    assert "no trace" in shown.out
-    assert call("get", tea).code == 1
-    assert call("store", "rebuild", "--verify").code == 0
-
-
-def test_erase_a_session_and_a_user(call: Any, tea: str) -> None:
+def test_a_memory_a_session_and_a_user_are_erased(call: Any, tea: str) -> None:
     call("add", "I like coffee", "--user", "lin", "--session", "tuesday")
-    assert (
-        call("delete", "--erase", "--session", "monday", "--user", "lin", "--yes", "--json").json["items_erased"] == 1
-    )
-    listed = call("list", "--user", "lin", "--json").json
-    assert {(item["kind"], item["content"]) for item in listed} == {
-        ("message", "I like coffee"),
-        ("preference", "I like coffee"),
-    }
+    assert call("delete", "--erase", tea, stdin=b"n\n").code == 1  # it asks first
+    assert call("get", tea).code == 0
+    shown = call("delete", "--erase", tea, stdin=b"y\n")
+    assert (shown.code, "no trace" in shown.out) == (0, True)
+    assert call("get", tea).code == 1
+    call("add", "I drink green tea", "--user", "lin", "--session", "monday")
+    erased = call("delete", "--erase", "--session", "monday", "--user", "lin", "--yes", "--json").json
+    assert erased["items_erased"] >= 1
+    assert {item["content"] for item in call("list", "--user", "lin", "--json").json} == {"I like coffee"}
     assert call("delete", "--erase", "--user", "lin", "--yes").code == 0
     assert call("list", "--user", "lin", "--json").json == []
+    assert call("store", "rebuild", "--verify").code == 0
 
 
 def test_a_dry_run_erases_nothing(call: Any, tea: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,39 +113,22 @@ def test_delete_archives_one_memory(call: Any, tea: str) -> None:
         assert call(*wrong).code == 2
 
 
-def test_a_rebuild_does_one_thing(call: Any, tea: str) -> None:
-    assert call("store", "rebuild", "--verify", "--claims").code == 2
-    assert call("store", "rebuild", "--user", "lin").code == 2
-    assert "nothing was wrong" in call("store", "rebuild", "--claims").out
-
-
-def test_erase_asks_first(call: Any, tea: str) -> None:
-    assert call("delete", "--erase", tea, stdin=b"n\n").code == 1
-    assert call("get", tea).code == 0
-    assert call("delete", "--erase", tea, stdin=b"y\n").code == 0
-    assert call("get", tea).code == 1
-
-
-def test_worker_does_what_is_left(call: Any, tea: str) -> None:
-    assert call("serve", "worker", "--once").out == "0 entries and vectors done\n"
-    assert call("serve", "worker", "--once", "--json").json == {"done": 0, "faults": {}}
-
-
-def test_worker_runs_until_signalled(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_does_what_is_left_and_names_what_it_could_not(
+    call: Any, tea: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = ("serve", "worker")
+    assert call(*worker, "--once").out == "0 entries and vectors done\n"
+    assert call(*worker, "--once", "--json").json == {"done": 0, "faults": {}}
     ran: list[bool] = []
     monkeypatch.setattr("phronesis.worker.Worker.run_until_signalled", lambda _: ran.append(True))
-    assert call("serve", "worker").code == 0
-    assert ran
+    assert (call(*worker).code, ran) == (0, [True])
 
-
-def test_worker_names_what_it_could_not_do(call: Any, tea: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object, **__: object) -> None:
         raise NotFound("the encoder is away")
 
     monkeypatch.setattr("phronesis.index.vectorizer.Vectorizer.run", missing)
-    shown = call("serve", "worker", "--once")
-    assert shown.code == 1
-    assert "cannot be brought up to date: not_found" in shown.out
+    shown = call(*worker, "--once")
+    assert (shown.code, "cannot be brought up to date: not_found" in shown.out) == (1, True)
 
 
 def test_db_upgrade(call: Any) -> None:
@@ -231,23 +201,39 @@ def held(call: Any, tmp_path: Path) -> str:
     return identity
 
 
-def test_list(call: Any, held: str) -> None:
-    shown = call("memory", "quarantine", "list", "--user", "lin", "--session", "s").out
+def test_what_is_in_quarantine_is_listed_released_and_rejected(call: Any, held: str) -> None:
+    quarantine = ("memory", "quarantine")
+    shown = call(*quarantine, "list", "--user", "lin", "--session", "s").out
     assert shown.startswith(f"override: {BAD}\n   message  web  ")
     assert held[-8:] in shown
-    assert call("memory", "quarantine", "list").out == "nothing is in quarantine there\n"
-    assert len(call("memory", "quarantine", "list", "--across", "tenant", "--json").json) == 1
-
-
-def test_release(call: Any, held: str) -> None:
-    shown = call("memory", "quarantine", "release", held, "--reason", "a test page")
-    assert shown.out.startswith(f"{held[-8:]}  v2  active  Sunny.")
+    assert call(*quarantine, "list").out == "nothing is in quarantine there\n"
+    assert len(call(*quarantine, "list", "--across", "tenant", "--json").json) == 1
+    shown = call(*quarantine, "release", held, "--reason", "a test page").out
+    assert shown.startswith(f"{held[-8:]}  v2  active  Sunny.")
     assert call("search", "buy", "--user", "lin", "--json").json["evidence"][0]["item"]["id"] == held
     assert call("memory", "history", held).out.count("a test page") == 1
-    assert call("memory", "quarantine", "release", held).code == 1
+    assert call(*quarantine, "release", held).code == 1
+    assert call("rollback", shown.split()[-1]).code == 0
+    assert "retracted" in call(*quarantine, "reject", held).out
+    assert call(*quarantine, "list", "--user", "lin", "--json").json == []
+    assert call(*quarantine, "reject", "nonsense").code == 2
 
 
-def test_reject(call: Any, held: str) -> None:
-    assert "retracted" in call("memory", "quarantine", "reject", held).out
-    assert call("memory", "quarantine", "list", "--user", "lin", "--json").json == []
-    assert call("memory", "quarantine", "reject", "nonsense").code == 2
+def test_entities_are_listed_merged_and_split(call: Any) -> None:
+    for subject, key, value in (("Robert", "home_city", "Paris"), ("Bob", "employer", "IBM")):
+        given = ["--kind", "profile", "--subject", subject, "--key", key, "--value", value]
+        call("add", f"{subject}: {value}", "--user", "lin", *given)
+    found = {one["name"]: one["id"] for one in call("memory", "entities", "list", "--user", "lin", "--json").json}
+    merged = call("memory", "entities", "merge", found["Robert"], found["Bob"], "--reason", "one man", "--json").json
+    assert call("memory", "entities", "list", "bob", "--user", "lin").out.startswith("Robert = Bob  person  3  ")
+    shown = call("memory", "entities", "show", found["Bob"]).out
+    assert shown.startswith("Robert = Bob, person, mentioned 3 times, of lin\n")
+    assert "user: Bob: IBM" in shown
+    assert "retracted" in call("memory", "entities", "split", found["Robert"], "--alias", "Bob").out
+    assert call("rollback", merged["entry_id"], "--cascade").code == 0
+    item = call("list", "--user", "lin", "--kind", "profile", "--json").json
+    chosen = next(one["id"] for one in (item["items"] if isinstance(item, dict) else item) if one["subject"] == "Bob")
+    call("memory", "entities", "split", found["Bob"], "--item", chosen, "--name", "Bob Ray")
+    assert "Bob Ray" in call("memory", "entities", "list", "--user", "lin", "--kind", "person").out
+    assert call("memory", "entities", "merge", found["Robert"]).code == 2
+    assert call("memory", "entities", "list").out == "no entity is mentioned there\n"

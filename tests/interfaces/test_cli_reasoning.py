@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 
-from phronesis.core.results import ClaimIndexResult, ErasureCertificate
-from phronesis.interfaces.cli.render_reports import say_erased, say_reindexed
-
 LAWFUL = (
     'RBMEM_CLAIMS_V1\nTOPIC=Cu\nCLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis",'
     '"facts":{"source_run_ids":["r1"]},"inference":"Copper binds formate."}]'
@@ -59,19 +56,6 @@ def test_the_usual_commands_work_on_it(call: Any, added: str) -> None:
     call("rollback", last["delta_id"])
     assert "Copper" in call("get", added, "--json").json["content"]
     assert call("list", "--user", "lin", "--kind", "reasoning", "--json").json[0]["id"] == added
-
-
-def test_what_an_outside_index_came_to_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    say_reindexed(ClaimIndexResult(1, 2, 3, 0))
-    assert "outside" not in capsys.readouterr().out
-    say_reindexed(ClaimIndexResult(1, 2, 3, 0, 4))
-    assert "in the external index 4 were repaired" in capsys.readouterr().out
-    say_erased(
-        ErasureCertificate((), 1, 1, 1, 0, 1, 0, 0, 9, 0, clean=False, outstanding=("chroma: away",), residue=())
-    )
-    told = capsys.readouterr().out
-    assert "no trace" in told
-    assert "STILL TO GO: chroma: away" in told
 
 
 # The command that rewrites old memories: what it shows, what it does, and its exit code.

@@ -18,7 +18,9 @@ from unittest.mock import Mock
 
 import anyio
 import pytest
+from mcp import StdioServerParameters
 
+from mcp_talk import Talk
 from phronesis import Memory
 from phronesis.config.locations import daemon_enabled, login_name, runtime_folder, store_name
 from phronesis.errors import DaemonMismatch
@@ -76,65 +78,32 @@ def wait_for_context(url: str, session: str, prompt: str) -> str:
     raise AssertionError("nothing was recalled")
 
 
-class McpSession:
-    """An MCP client over the stdin and stdout of ``phronesis mcp``."""
-
-    def __init__(self, url: str, *options: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "phronesis", "mcp", "--user", "lin", "--url", url, *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-        self.server = self.call("initialize", hello)["serverInfo"]
-        self._send({"method": "notifications/initialized"})
-
-    def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        self._process.stdin.flush()
-
-    def call(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        self._send({"id": 1, "method": method, "params": params or {}})
-        assert self._process.stdout is not None
-        return dict(json.loads(self._process.stdout.readline())["result"])
-
-    def tool(self, name: str, **arguments: Any) -> str:
-        return str(self.call("tools/call", {"name": name, "arguments": arguments})["content"][0]["text"])
-
-    def close(self) -> int:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        return self.wait()
-
-    def wait(self) -> int:
-        with self._process:  # closes its streams at the end
-            return self._process.wait(20)
+def mcp(url: str, *options: str) -> StdioServerParameters:
+    """Return the command of an MCP server that a client starts."""
+    words = ["-m", "phronesis", "mcp", "--user", "lin", "--url", url, *options]
+    return StdioServerParameters(command=sys.executable, args=words, env=dict(os.environ))
 
 
 @pytest.mark.slow
-def test_sessions_share_one_process_and_what_one_says_another_recalls(url: str) -> None:
+def test_sessions_share_one_process_and_lose_nothing_when_it_is_killed(url: str) -> None:
     assert command("daemon", "status", "--url", url).stdout == "No daemon runs for this store.\n"
     pid = json.loads(command("daemon", "start", "--json", "--url", url).stdout)["pid"]
     hook(url, "prompt", prompt="The staging server is called preprod.")
     assert "preprod" in wait_for_context(url, "s2", "Which is the staging server?")
-    first, second = McpSession(url), McpSession(url, "--tools", "search_memories,get_memory")
-    assert first.server["name"] == "phronesis"
-    assert len(second.call("tools/list")["tools"]) == 2
-    assert "noon" in first.tool("add_memory", content="The backup runs at noon.")
-    assert "at noon" in second.tool("search_memories", query="backup at noon")
-    assert json.loads(command("daemon", "start", "--json", "--url", url).stdout)["pid"] == pid
-    assert second.close() == 0
+    server = mcp(url)
+    with subprocess.Popen(
+        [server.command, *server.args], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as waiting:  # a session that is asked nothing
+        with Talk(server) as first, Talk(mcp(url, "--tools", "search_memories,get_memory")) as second:
+            assert len(second.tools()) == 2
+            assert "noon" in first.text("add_memory", content="The backup runs at noon.")
+            assert "at noon" in second.text("search_memories", query="backup at noon")
+            assert json.loads(command("daemon", "start", "--json", "--url", url).stdout)["pid"] == pid
+        hook(url, "prompt", "s3", prompt="The lab is in Kiel.")
+        os.kill(pid, signal.SIGKILL)  # nothing is lost
+        assert waiting.wait(20) == 0  # a session ends with its daemon, though its host keeps stdin open
+    assert "Kiel" in wait_for_context(url, "s4", "Where is the lab?")
     assert "stops" in command("daemon", "stop", "--url", url).stdout
-    assert first.wait() == 0  # a session ends with its daemon, though its host keeps stdin open
-
-
-@pytest.mark.slow
-def test_a_daemon_that_is_killed_loses_nothing(url: str) -> None:
-    pid = json.loads(command("daemon", "start", "--json", "--url", url).stdout)["pid"]
-    hook(url, "prompt", prompt="The staging server is called preprod.")
-    os.kill(pid, signal.SIGKILL)
-    assert "preprod" in wait_for_context(url, "s2", "Which is the staging server?")
 
 
 @pytest.mark.slow
@@ -143,9 +112,8 @@ def test_without_a_daemon_processes_work_alone(url: str) -> None:
     done = command("hook", "prompt", "--user", "lin", "--url", url, stdin=given, PHRONESIS_DAEMON="off")
     assert (done.returncode, done.stderr) == (0, "")
     assert command("daemon", "status", "--json", "--url", url).stdout == '{\n  "running": false\n}\n'
-    session = McpSession(url, "--alone")
-    assert "preprod" in session.tool("search_memories", query="staging server")
-    assert session.close() == 0
+    with Talk(mcp(url, "--alone")) as session:
+        assert "preprod" in session.text("search_memories", query="staging server")
     broken = command("hook", "prompt", "--url", url, stdin="{", PHRONESIS_DAEMON="off")
     assert (broken.returncode, broken.stdout) == (0, "")
     assert broken.stderr.startswith("phronesis: JSONDecodeError")
@@ -196,10 +164,8 @@ def test_a_command_runs_in_the_daemon_as_in_a_process_of_its_own(
         ["list", "--lunch"],
         ["add", "-", "--user", "lin"],
     ]
-    open_one = daemon_endpoint.connect(
-        store_name(url, None, None), {"service": "hook"}
-    )  # no command finds the daemon idle
-    assert open_one is not None
+    open_one = daemon_endpoint.connect(store_name(url, None, None), {"service": "hook"})
+    assert open_one is not None  # so that no command finds the daemon idle
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"I live in Kiel.")))
     assert run_in_daemon(["add", "-", "--user", "lin", "--url", url]) == 0
     assert "Home city: Kiel" in capsys.readouterr().out
@@ -213,8 +179,10 @@ def test_a_command_runs_in_the_daemon_as_in_a_process_of_its_own(
     assert run_in_daemon(["search", "--url"]) is None
     assert run_in_daemon(["doctor", "--url", url]) is None
     monkeypatch.setattr(dispatch, "BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("我住在基尔".encode()), encoding="utf-8"))
     with dispatch._ONE_AT_A_TIME:
-        assert run_in_daemon(["list", "--url", url]) is None
+        assert run_in_daemon(["add", "-", "--url", url]) is None
+    assert sys.stdin.read() == "我住在基尔"  # the command that runs here still has its input
     for error, code in ((KeyboardInterrupt(), 130), (BrokenPipeError(), 1)):
         with monkeypatch.context() as patch:
             patch.setattr("click.echo", Mock(side_effect=error))
@@ -264,15 +232,6 @@ def test_without_a_folder_for_sockets_or_an_answer_processes_work_alone(
     assert daemon_endpoint.connect(store, {"service": "hook"}, start_seconds=1) is None
 
 
-@pytest.mark.usefixtures("running")
-def test_a_command_that_finds_the_daemon_busy_still_has_its_input(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "BUSY_SECONDS", 0.01)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("我住在基尔".encode()), encoding="utf-8"))
-    with dispatch._ONE_AT_A_TIME:
-        assert run_in_daemon(["add", "-", "--url", url]) is None
-    assert sys.stdin.read() == "我住在基尔"
-
-
 def test_without_the_sdk_the_daemon_names_its_extra(
     url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -283,14 +242,13 @@ def test_without_the_sdk_the_daemon_names_its_extra(
     assert not list(Path(os.environ["XDG_RUNTIME_DIR"]).rglob("*.log"))  # none was launched
 
 
-def test_a_store_has_one_daemon(url: str) -> None:
+def test_a_store_has_one_name_however_it_is_given_and_one_daemon(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = store_name(url, None, None)
     with daemon_server.sole_daemon(store) as sole:
         assert sole
         assert not daemon_server.run_daemon(store, lambda: Memory.open(url), run_for_client)
-
-
-def test_a_store_has_one_name_however_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     named = store_name(f"sqlite:///{tmp_path / 'a.db'}", None, tmp_path / "brain.yml")
     assert store_name("sqlite:///a.db", "default", "brain.yml") == named
@@ -298,9 +256,10 @@ def test_a_store_has_one_name_however_it_is_given(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("PHRONESIS_POLICY", "brain.yml")
     assert store_name(None, None, None).key == named.key
     assert store_name(None, "acme", None).key != named.key
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    assert str(os.getuid()) in runtime_folder().name
     monkeypatch.setenv("PHRONESIS_DAEMON", "off")
     assert not daemon_enabled()
+    with monkeypatch.context() as patch:
+        patch.delenv("XDG_RUNTIME_DIR")
+        assert str(os.getuid()) in runtime_folder().name
     monkeypatch.setattr("getpass.getuser", lambda: (_ for _ in ()).throw(KeyError("no name")))
     assert login_name() == "user"

@@ -53,6 +53,9 @@ def test_a_prompt_recalls_what_an_earlier_session_said(memory: Memory) -> None:
     assert context(answer).startswith(NOTICE)
     assert "called preprod" in context(answer)
     assert hook(memory, "prompt", "s3", prompt="Write a haiku about rain.") == {}
+    asked: dict[str, Any] = {"session_id": None, "conversation_id": "c1", "prompt": "Which is the staging server?"}
+    assert set(hook(memory, "prompt", host="cursor", **asked)) == {"additional_context"}
+    assert memory.sessions.turns("c1", user_id="lin")
 
 
 def test_prompts_and_replies_become_turns_of_the_session(memory: Memory, tmp_path: Path) -> None:
@@ -137,6 +140,10 @@ def test_a_failure_without_a_remedy_is_named_and_other_successes_are_not_recorde
     hook(memory, "post-tool", **FAILED)
     told = context(hook(memory, "post-tool", "s2", **FAILED))
     assert told.endswith("nothing is known to work:\n- pytest -q: No module named foo")
+    hook(memory, "post-tool", tool_input={}, error="no tool")
+    hook(memory, "post-tool", tool_name="Edit", tool_input={"file_path": "a.py"}, error="no such file")
+    newest, *_ = memory.get_all(namespace="engine", kinds=["l1"])
+    assert 'Edit {"file_path": "a.py"}' in newest.content  # without a command: by its arguments
 
 
 @pytest.mark.parametrize(
@@ -174,13 +181,6 @@ def test_codex_names_an_exit_code_in_its_transcript_alone(memory: Memory, tmp_pa
     assert "make all" in event.content
 
 
-def test_tools_without_a_command_are_recorded_by_their_arguments(memory: Memory) -> None:
-    hook(memory, "post-tool", tool_name="Edit", tool_input={"file_path": "a.py"}, error="no such file")
-    hook(memory, "post-tool", tool_input={}, error="no tool")
-    (event,) = memory.get_all(namespace="engine", kinds=["l1"])
-    assert 'Edit {"file_path": "a.py"}' in event.content
-
-
 def test_a_session_starts_with_the_profile_and_goes_on_after_a_compaction_with_what_failed(memory: Memory) -> None:
     assert hook(memory, "session-start", source="startup") == {}
     memory.add("I'm allergic to acetone.", user_id="lin")
@@ -204,15 +204,6 @@ def test_a_host_that_starts_no_session_after_a_compaction_is_told_by_its_next_to
     assert hook(memory, "post-tool", host=host, **WORKED) == {}  # told once
 
 
-def test_cursor_reads_another_form(memory: Memory) -> None:
-    hook(memory, "prompt", prompt="The staging server is called preprod.")
-    answer = hook(
-        memory, "prompt", host="cursor", session_id=None, conversation_id="c1", prompt="Which is the staging server?"
-    )
-    assert set(answer) == {"additional_context"}
-    assert memory.sessions.turns("c1", user_id="lin")
-
-
 def test_a_wrong_call_names_the_field() -> None:
     with pytest.raises(InputError, match="event must be one of"):
         HookCall.read({"event": "lunch"})
@@ -220,16 +211,12 @@ def test_a_wrong_call_names_the_field() -> None:
         HookCall.read({"event": "stop", "payload": []})
 
 
-@pytest.mark.parametrize("roots", [None, 5, [], [None], ["/home/lin/engine"]])
-def test_the_project_is_the_first_folder_of_a_workspace_whatever_a_host_gives(roots: Any) -> None:
-    named = HookCall("prompt", payload={"workspace_roots": roots}).project
-    assert named == ("engine" if roots == ["/home/lin/engine"] else "default")
-
-
-def test_a_project_is_named_by_its_repository(tmp_path: Path) -> None:
+def test_a_project_is_named_by_its_repository_or_the_first_folder_of_a_workspace(tmp_path: Path) -> None:
     inner = tmp_path / "my engine" / "src"
     inner.mkdir(parents=True)
     assert project_name(str(inner)) == "src"
     (tmp_path / "my engine" / ".git").mkdir()
     assert project_name(str(inner)) == "my-engine"
-    assert project_name("") == "default"
+    for roots in (None, 5, [], [None], ["/home/lin/engine"]):  # whatever a host gives
+        named = HookCall("prompt", payload={"workspace_roots": roots}).project
+        assert named == ("engine" if roots == ["/home/lin/engine"] else "default")

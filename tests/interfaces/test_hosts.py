@@ -114,6 +114,15 @@ def test_a_file_that_the_installation_made_keeps_what_the_user_added(home: Path)
     assert json.loads(path.read_text(encoding="utf-8")) == {"version": 1, "hooks": {"Stop": [{"command": "beep"}]}}
 
 
+def test_an_installation_says_what_the_server_needs(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("phronesis.interfaces.cli.agents.find_spec", lambda _name: None)
+    for host, needs in (("claude-code", True), ("hermes", False)):
+        assert run(["install", host, "--dry-run"]) == 0, home
+        assert ("phronesis[mcp]" in capsys.readouterr().err) is needs
+
+
 def test_what_an_installation_without_a_record_added_is_found_by_its_command(home: Path) -> None:
     before = tree(home)
     assert run(["install", "cursor"]) == 0
@@ -144,8 +153,25 @@ def test_doctor_says_why_a_host_no_longer_calls(home: Path, capsys: pytest.Captu
     assert "run 'phronesis install codex'" in check["remedy"]
     (home / ".codex/hooks.json").write_text("{", encoding="utf-8")
     assert "no longer names" in str(find_problem("codex", home))
-    (home / ".codex/hooks.json").write_text(text.replace("/phronesis hook", "-gone/phronesis hook"), encoding="utf-8")
-    assert "is gone" in str(find_problem("codex", home))
+    (home / ".codex/hooks.json").write_text(text, encoding="utf-8")
+    assert find_problem("codex", home) is None
+    record = home / ".local/share/phronesis/hosts/codex.json"
+    record.write_text(json.dumps(json.loads(record.read_bytes()) | {"program": "/gone/phronesis"}), encoding="utf-8")
+    assert find_problem("codex", home) == "/gone/phronesis is gone"
+
+
+def test_a_slot_that_went_to_another_plugin_is_reported_and_kept(home: Path) -> None:
+    path = home / ".openclaw/openclaw.json"
+    assert run(["install", "openclaw"]) == 0
+    root = json.loads(path.read_bytes())
+    assert root["plugins"]["allow"] == ["telegram", "phronesis"]
+    assert find_problem("openclaw", home) is None
+    root["plugins"]["slots"]["memory"] = "memory-lancedb"
+    path.write_text(json.dumps(root), encoding="utf-8")
+    assert "no longer names Phronesis" in str(find_problem("openclaw", home))
+    assert run(["uninstall", "openclaw"]) == 0
+    left = {"allow": ["telegram"], "slots": {"memory": "memory-lancedb"}}
+    assert json.loads(path.read_bytes()) == {"plugins": left}
 
 
 def test_a_file_that_cannot_be_read_is_left_alone_with_what_to_add(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from node_runtime import find_node
 from phronesis import Memory, __version__
 from phronesis.config.server import Serving
 from phronesis.core.data_delimiters import OFF_RECORD
-from phronesis.interfaces.hosts import HOSTS, NAME, Caller, find_problem
+from phronesis.interfaces.hosts import HOSTS, NAME, Caller
 from phronesis.interfaces.http.app import make_app
 
 ROOT = Path(__file__).parents[2]
@@ -117,23 +117,6 @@ def test_the_manifest_names_what_the_plugin_registers() -> None:
 def test_the_plugin_knows_the_phrases_of_a_turn_off_the_record() -> None:
     text = (PLUGIN / "index.ts").read_text("utf-8")
     assert [phrase for phrase in OFF_RECORD if f'"{phrase}"' not in text] == []
-
-
-def test_a_slot_that_went_to_another_plugin_is_reported_and_kept(tmp_path: Path) -> None:
-    (file,) = HOSTS["openclaw"].files(Caller(tmp_path, [NAME]))
-    file.path.parent.mkdir()
-    before = '{"plugins": {"allow": ["telegram"]}}'
-    file.path.write_text(before, encoding="utf-8")
-    (file,) = HOSTS["openclaw"].files(Caller(tmp_path, [NAME]))
-    root = json.loads(file.installed(file.path.read_text("utf-8")))
-    assert root["plugins"]["allow"] == ["telegram", NAME]
-    file.path.write_text(json.dumps(root), encoding="utf-8")
-    assert find_problem("openclaw", tmp_path) is None
-    root["plugins"]["slots"]["memory"] = "memory-lancedb"
-    file.path.write_text(json.dumps(root), encoding="utf-8")
-    assert "no longer names Phronesis" in str(find_problem("openclaw", tmp_path))
-    left = json.loads(str(file.removed(file.path.read_text("utf-8"), file.former(before))))
-    assert left == {"plugins": {"allow": ["telegram"], "slots": {"memory": "memory-lancedb"}}}
 
 
 def test_openclaw_recalls_without_any_tool_call(memory: Memory, tmp_path: Path) -> None:

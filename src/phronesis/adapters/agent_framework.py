@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from agent_framework import ContextProvider, Message
 
-from phronesis.adapters.agent_hooks import cited_context, learn_from_tool, recall, start_session
+from phronesis.adapters.agent_hooks import recall, record_run, start_session
 from phronesis.adapters.hook_call import HookCall
 from phronesis.core.data_delimiters import kept_messages
 from phronesis.memory import Memory
@@ -60,13 +60,7 @@ class PhronesisContextProvider(ContextProvider):
 
     def _record(self, session: Any, asked: list[Message], answered: list[Message]) -> None:
         call = self._call(session, "stop")
-        if said := _spoken([*asked, *answered]):
-            context_id = cited_context(self._memory, call, said[-1]["content"])
-            self._memory.commit_turn(
-                call.session_id, {"messages": said}, agent_id=_HOST, context_id=context_id, **call.scope
-            )
-        for payload in _tool_results(answered):
-            learn_from_tool(self._memory, self._call(session, "post-tool", **payload))
+        record_run(self._memory, call, _spoken([*asked, *answered]), _tool_results(answered))
 
     def _call(self, session: Any, event: str, **payload: Any) -> HookCall:
         given = {"session_id": self._session_id or session.session_id, **payload}

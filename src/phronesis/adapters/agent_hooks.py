@@ -4,7 +4,8 @@ A host (Claude Code, Codex, VS Code, Cursor) starts ``phronesis hook EVENT`` wit
 answer is the object that the host reads on stdout; an empty one adds nothing to the model's context.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from phronesis.adapters.hook_call import (
@@ -158,6 +159,23 @@ def learn_from_tool(memory: "Memory", call: HookCall) -> str:
     if any(program_of(event.attempt) == program_of(attempt) for event in before):
         _ingest(memory, call, attempt, output, label="success")
     return told
+
+
+def record_run(
+    memory: "Memory",
+    call: HookCall,
+    messages: Sequence[Mapping[str, Any]],
+    tools: Iterable[Mapping[str, Any]],
+    *,
+    wait: bool = True,
+) -> None:
+    """Record what was said in a run of a framework's agent, and learn from its tools, given in the form of hooks."""
+    if messages:
+        context_id = cited_context(memory, call, messages[-1]["content"])
+        turn = {"messages": messages}
+        memory.commit_turn(call.session_id, turn, agent_id=call.host, context_id=context_id, wait=wait, **call.scope)
+    for payload in tools:
+        learn_from_tool(memory, replace(call, payload={"session_id": call.session_id, **payload}))
 
 
 def _ingest(memory: "Memory", call: HookCall, attempt: str, output: str, *, label: str) -> None:

@@ -112,7 +112,7 @@ class PhronesisStorage(StorageBackend):
         )
 
     def _within(self, scope_prefix: str | None, categories: list[str] | None = None) -> Iterator[MemoryRecord]:
-        for item in self.items.matching():
+        for item in self.items.every():
             record = record_of(item)
             if _lies(record, scope_prefix) and _has_one(record, categories):
                 yield record

@@ -20,7 +20,6 @@ from typing import Any, Final, TypeVar, cast
 from phronesis.core.ids import make_scope
 from phronesis.core.items import Item
 from phronesis.core.text import MAX_ID_LENGTH, check_id
-from phronesis.core.timestamps import to_micros
 from phronesis.errors import Conflict, InputError
 from phronesis.memory import Memory
 from phronesis.recall.as_of import NamedItems
@@ -29,8 +28,6 @@ from phronesis.store.named_items import EVERY, NamedRow, RowPage
 KIND: Final = "fact"
 _PAGE: Final = 1_000
 """Items per page of a listing."""
-
-_UNNAMED: Final[Mapping[str, Any]] = {"external_id": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +56,7 @@ class ItemNaming:
 
 
 class KeyedItems:
-    """The items about one ``subject`` in one lane: a user's, else a shared namespace. Thread-safe.
-
-    Items of earlier versions have no external id: they are found by their metadata, if the lane has any when the first
-    item is looked up.
-    """
+    """The items about one ``subject`` in one lane: a user's, else a shared namespace. Thread-safe."""
 
     def __init__(self, memory: Memory, naming: ItemNaming, *, user_id: str | None, namespace: str) -> None:
         self.memory = memory
@@ -73,7 +66,6 @@ class KeyedItems:
         self._namespace = namespace
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         self._named = NamedItems(memory.admin.components.database, memory.admin.tenant, lane)
-        self._has_unnamed: bool | None = None
 
     @property
     def scope(self) -> dict[str, Any]:
@@ -82,29 +74,31 @@ class KeyedItems:
 
     def find(self, name: str) -> Item | None:
         """Return the item of a name, or None."""
-        return self._named.find(self.naming.external_id(name)) or max(self._find_unnamed(name), key=_age, default=None)
+        return self._named.find(self.naming.external_id(name))
 
     def row(self, name: str) -> NamedRow | None:
         """Return the row of the item of a name, or None."""
-        row = self._named.row(self.naming.external_id(name))
-        unnamed = None if row is not None else max(self._find_unnamed(name), key=_age, default=None)
-        return row if unnamed is None else _row(unnamed)
+        return self._named.row(self.naming.external_id(name))
 
-    def matching(self, filters: Mapping[str, Any] | None = None) -> list[Item]:
-        """Return all items that match ``filters``, one for each name, most recently changed first."""
-        found: dict[str, Item] = {}
-        for item in sorted(self._list_items(filters), key=_age, reverse=True):
-            found.setdefault(item.metadata[self.naming.member], item)
-        return list(found.values())
+    def every(self) -> Iterator[Item]:
+        """Yield all items, newest first."""
+        cursor = None
+        while True:
+            asked = {"subject": self.naming.subject}
+            page = self.memory.get_all(**self.scope, filters=asked, limit=_PAGE, cursor=cursor)
+            yield from (item for item in page if item.user_id == self._user_id)
+            cursor = page.next_cursor
+            if cursor is None:
+                return
 
     def between(self, low: str, high: str, asked: RowPage = EVERY) -> list[NamedRow]:
         """Return the items whose names are in [``low``, ``high``), most recently changed first."""
         span = self._span(low, high)
-        odd = self.odd(low, high)
-        if not odd:
+        hashed = self._hashed(low, high)
+        if not hashed:
             return self._named.rows(*span, asked)
-        found = {self._name(row): row for row in (*odd, *self._named.rows(*span, RowPage(inside=asked.inside)))}
-        rows = [row for row in found.values() if asked.meets is None or asked.meets(row)]
+        rows = [*hashed, *self._named.rows(*span)]
+        rows = [row for row in rows if asked.meets is None or asked.meets(row)]
         rows.sort(key=lambda row: (row.updated_at, row.id), reverse=True)
         return rows[asked.offset :][: asked.limit]
 
@@ -112,12 +106,11 @@ class KeyedItems:
         """Return the parts before the first ``until`` of the names in [``low``, ``high``)."""
         found = self._named.heads(*self._span(low, high), until=until)
         heads = {one.removeprefix(f"{self.naming.prefix}:") for one in found}
-        return heads | {self._name(row).partition(until)[0] for row in self.odd(low, high)}
+        return heads | {self._name(row).partition(until)[0] for row in self._hashed(low, high)}
 
-    def odd(self, low: str, high: str) -> list[NamedRow]:
-        """Return the items of these names that a range query misses: with hashed names, and without an external id."""
+    def _hashed(self, low: str, high: str) -> list[NamedRow]:
+        """Return the items of these names that a range of external ids misses, since their names are hashed there."""
         rows = self._named.rows(*self.naming.hashes)
-        rows += [_row(one) for one in self.matching(_UNNAMED)] if self._looks_for_unnamed() else []
         return [row for row in rows if low <= self._name(row) and (not high or self._name(row) < high)]
 
     def _span(self, low: str, high: str) -> tuple[str, str]:
@@ -157,11 +150,10 @@ class KeyedItems:
     def remove(self, name: str) -> bool:
         """Archive the item of a name; return whether there was one."""
         with self.lock:
-            named = self._named.find(self.naming.external_id(name))
-            items = [*self._find_unnamed(name), *([] if named is None else [named])]
-            for item in items:
+            item = self.find(name)
+            if item is not None:
                 self.memory.delete(item.id)
-            return bool(items)
+            return item is not None
 
     def _add(self, name: str, content: str, metadata: Mapping[str, Any]) -> None:
         given = {field: value for field, value in metadata.items() if value is not None}
@@ -174,35 +166,6 @@ class KeyedItems:
             user_id=self._user_id,
             namespace=self._namespace,
         )
-
-    def _find_unnamed(self, name: str) -> list[Item]:
-        if not self._looks_for_unnamed():
-            return []
-        return list(self._list_items({**_UNNAMED, f"metadata.{self.naming.member}": name}))
-
-    def _looks_for_unnamed(self) -> bool:
-        if self._has_unnamed is None:
-            self._has_unnamed = any(True for _ in self._list_items(_UNNAMED))
-        return self._has_unnamed
-
-    def _list_items(self, filters: Mapping[str, Any] | None) -> Iterator[Item]:
-        asked: Sequence[Mapping[str, Any]] = [{"subject": self.naming.subject}, filters or {}]
-        cursor = None
-        while True:
-            page = self.memory.get_all(**self.scope, filters={"AND": asked}, limit=_PAGE, cursor=cursor)
-            yield from (item for item in page if item.user_id == self._user_id)
-            cursor = page.next_cursor
-            if cursor is None:
-                return
-
-
-def _row(item: Item) -> NamedRow:
-    times = to_micros(item.recorded_at), to_micros(item.updated_at)
-    return NamedRow(item.id, item.external_id, item.metadata, *times, size=len(item.content.encode()))
-
-
-def _age(item: Item) -> tuple[Any, str]:
-    return item.updated_at, item.id
 
 
 REMOVED: Final = "session.remove"

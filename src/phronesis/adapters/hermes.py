@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from agent.memory_provider import MemoryProvider
 
-from phronesis.adapters.agent_hooks import cited_context, failures_so_far, learn_from_tool, recall, start_session
+from phronesis.adapters.agent_hooks import failures_so_far, recall, record_run, start_session
 from phronesis.adapters.hook_call import HookCall
 from phronesis.core.data_delimiters import kept_messages
 from phronesis.errors import PhronesisError
@@ -93,15 +93,8 @@ class PhronesisMemoryProvider(MemoryProvider):
         """Record a turn, and what its tools taught; it is interpreted in the background."""
         if self._memory is None or not self._writes:
             return
-        call = self._call("stop", session_id)
-        turn = {"messages": kept_messages([("user", user_content or ""), ("assistant", assistant_content or "")])}
-        if turn["messages"]:
-            context_id = cited_context(self._memory, call, assistant_content)
-            self._memory.commit_turn(
-                call.session_id, turn, agent_id=self.name, context_id=context_id, wait=False, **self._scope
-            )
-        for payload in _tool_calls(messages or ()):
-            learn_from_tool(self._memory, self._call("post-tool", session_id, **payload))
+        said = kept_messages([("user", user_content or ""), ("assistant", assistant_content or "")])
+        record_run(self._memory, self._call("stop", session_id), said, _tool_calls(messages or ()), wait=False)
 
     def on_session_switch(self, new_session_id: str, **_kwargs: Any) -> None:
         """Go on under another session."""

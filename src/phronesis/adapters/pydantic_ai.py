@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import RunContext
 
-from phronesis.adapters.agent_hooks import cited_context, learn_from_tool, recall, start_session
+from phronesis.adapters.agent_hooks import recall, record_run, start_session
 from phronesis.adapters.hook_call import HookCall
 from phronesis.core.data_delimiters import kept_messages
 from phronesis.memory import Memory
@@ -70,14 +70,7 @@ class PhronesisMemory(AbstractCapability[Any]):
 
     def _record(self, ctx: RunContext[Any], result: AgentRunResult[Any]) -> None:
         messages = kept_messages([("user", _text(ctx.prompt)), ("assistant", str(result.output))])
-        call = self._call(ctx, "stop")
-        if messages:
-            context_id = cited_context(self.memory, call, str(result.output))
-            self.memory.commit_turn(
-                call.session_id, {"messages": messages}, agent_id=_HOST, context_id=context_id, **call.scope
-            )
-        for payload in _tool_results(result.new_messages()):
-            learn_from_tool(self.memory, self._call(ctx, "post-tool", **payload))
+        record_run(self.memory, self._call(ctx, "stop"), messages, _tool_results(result.new_messages()))
 
     def _call(self, ctx: RunContext[Any], event: str, **payload: Any) -> HookCall:
         session = self.session_id or ctx.conversation_id or ctx.run_id

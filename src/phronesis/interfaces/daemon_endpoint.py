@@ -100,6 +100,17 @@ def connect(store: StoreName, service: Mapping[str, Any], *, start_seconds: floa
     return connection
 
 
+def connect_or_say_why(
+    store: StoreName, service: Mapping[str, Any], *, caller: str, start_seconds: float = 0
+) -> Connection | None:
+    """Return a connection as `connect` does; None, and why on stderr, where the daemon cannot be used."""
+    try:
+        return connect(store, service, start_seconds=start_seconds)
+    except DaemonMismatch as error:
+        print(f"phronesis: {error.message}; this {caller} opens the store itself", file=sys.stderr)
+        return None
+
+
 def _open(store: StoreName, service: Mapping[str, Any]) -> Connection | None:
     if not UNIX:
         return None

@@ -1,21 +1,13 @@
 """The context provider of Microsoft Agent Framework, in agents with a scripted client."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pytest
 from agent_framework import Agent, BaseChatClient, ChatResponse, Content, FunctionInvocationLayer, Message, tool
 
 from phronesis import Memory
 from phronesis.adapters.agent_framework import PhronesisContextProvider
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as opened:
-        yield opened
 
 
 class Scripted(FunctionInvocationLayer[Any], BaseChatClient[Any]):

@@ -1,7 +1,7 @@
 """The memory tool in Anthropic's SDK: the same texts as the SDK's own tool over files."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from anthropic.types import beta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.examples import python_of_page
 from conformance.opened import opened
 from phronesis import Memory
 from phronesis.adapters.anthropic_memory import FIELDS, MemoryFiles
@@ -134,9 +133,5 @@ def test_the_async_tool_does_the_same(memory: Memory) -> None:
     assert files.read("/memories/茶") == "绿茶"
 
 
-def test_the_page_tells_the_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PHRONESIS_URL", "sqlite:///memory.db")
-    known: dict[str, Any] = {}
-    for block in python_of_page("anthropic-memory-tool"):
-        exec(block, known)  # noqa: S102 - our own words
+def test_the_page_tells_the_truth(run_page: Callable[..., None]) -> None:
+    run_page("anthropic-memory-tool")

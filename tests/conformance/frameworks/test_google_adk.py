@@ -1,11 +1,9 @@
 """The memory service of Google ADK, called by its own runner with a scripted model."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
-from pathlib import Path
+from collections.abc import AsyncGenerator
 from typing import Any
 
-import pytest
 from google.adk.agents import LlmAgent
 from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.models import BaseLlm, LlmRequest, LlmResponse
@@ -33,12 +31,6 @@ class Scripted(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         self.asked.append(str(llm_request.config.system_instruction) + str(llm_request.contents))
         yield LlmResponse(content=Content(role="model", parts=[Part(text="Noted.")]))
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as opened:
-        yield opened
 
 
 def say(memory: Memory, session_id: str, text: str) -> str:

@@ -1,7 +1,7 @@
 """The retriever under LangChain's standard tests, and the chat history."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,6 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 
-from conformance.examples import python_of_page
-from conformance.opened import opened
 from phronesis import Memory
 from phronesis.adapters.langchain import PhronesisChatMessageHistory, PhronesisRetriever
 
@@ -28,12 +26,6 @@ SAID = [
     ChatMessage("as you like", role="assistant"),
     ChatMessage("as you like", role="narrator"),
 ]
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with opened() as one:
-        yield one
 
 
 class TestRetriever(RetrieversIntegrationTests):
@@ -121,9 +113,5 @@ def test_both_open_their_own_memory(tmp_path: Path) -> None:
     retriever.memory.close()
 
 
-def test_the_page_tells_the_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PHRONESIS_URL", "sqlite:///memory.db")
-    known: dict[str, Any] = {}
-    for block in python_of_page("langchain"):
-        exec(block, known)  # noqa: S102 - our own words
+def test_the_page_tells_the_truth(run_page: Callable[..., None]) -> None:
+    run_page("langchain")

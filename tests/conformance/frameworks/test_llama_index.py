@@ -1,21 +1,12 @@
 """The memory block of LlamaIndex, called by its own memory."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import Memory as ChatMemory
 
 from phronesis import Memory
 from phronesis.adapters.llama_index import PhronesisMemoryBlock
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as opened:
-        yield opened
 
 
 def chat(memory: Memory, session_id: str) -> ChatMemory:

@@ -1,7 +1,7 @@
 """The shim beside mem0 itself, which runs on vectors of a word's letters and without a model."""
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,6 @@ import mem0
 import numpy as np
 import pytest
 
-from conformance.examples import python_of_page
 from conformance.opened import opened
 from phronesis.adapters.mem0 import AsyncMemory, Memory
 from phronesis_benchmarks.systems import Mem0System
@@ -121,9 +120,5 @@ def test_a_missing_memory_is_none_to_both(ours: Memory, theirs: Any) -> None:
     assert ours.history(nobody) == theirs.history(nobody) == []
 
 
-def test_the_page_tells_the_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PHRONESIS_URL", "sqlite:///memory.db")
-    known: dict[str, Any] = {}
-    for block in python_of_page("mem0"):
-        exec(block, known)  # noqa: S102 - our own words
+def test_the_page_tells_the_truth(run_page: Callable[..., None]) -> None:
+    run_page("mem0")

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,6 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
-from conformance.examples import python_of_page
-from conformance.opened import opened
 from phronesis import Memory
 from phronesis.adapters.openai_agents import PhronesisSession
 
@@ -63,12 +61,6 @@ class Answering(Model):
             parallel_tool_calls=False,
         )
         yield ResponseCompletedEvent(type="response.completed", response=response, sequence_number=0)
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    with opened() as one:
-        yield one
 
 
 async def run(way: str, agent: Agent[Any], asked: Any, **options: Any) -> Any:
@@ -212,9 +204,5 @@ def test_it_answers_as_the_sdks_own_session(memory: Memory) -> None:
     same()
 
 
-def test_the_page_tells_the_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PHRONESIS_URL", "sqlite:///memory.db")
-    known: dict[str, Any] = {"model": Answering("Hello Lin", "You like tea")}
-    for block in python_of_page("openai-agents"):
-        exec(block, known)  # noqa: S102 - our own words
+def test_the_page_tells_the_truth(run_page: Callable[..., None]) -> None:
+    run_page("openai-agents", model=Answering("Hello Lin", "You like tea"))

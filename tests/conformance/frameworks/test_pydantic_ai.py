@@ -1,21 +1,11 @@
 """The capability of Pydantic AI, in agents with a scripted model."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 from pydantic_ai import Agent, ModelRetry
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from phronesis import Memory
 from phronesis.adapters.pydantic_ai import PhronesisMemory
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as opened:
-        yield opened
 
 
 class Asked:

@@ -1,23 +1,15 @@
 """The memory store of Strands Agents, called by its own manager in agents with a scripted model."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
 from strands import Agent
 from strands.memory import AddMessagesContext, MemoryManager
 from strands.models import Model
 
 from phronesis import Memory
 from phronesis.adapters.strands import PhronesisMemoryStore
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as opened:
-        yield opened
 
 
 class Scripted(Model):

@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,11 +12,10 @@ import click
 
 from phronesis.adapters.agent_hooks import answer_hook
 from phronesis.adapters.hook_call import EVENTS, HookCall
-from phronesis.config.locations import daemon_enabled, data_folder, home_folder, login_name, store_name
-from phronesis.errors import PhronesisError
+from phronesis.config.locations import daemon_enabled, home_folder, login_name, store_name
 from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
 from phronesis.interfaces.cli.output import say, say_json
-from phronesis.interfaces.daemon_endpoint import START_SECONDS, connect
+from phronesis.interfaces.daemon_endpoint import START_SECONDS, connect_or_say_why
 
 if TYPE_CHECKING:
     from phronesis.interfaces.hosts.config_files import Change
@@ -72,14 +72,17 @@ def _change(store: Store, name: str, options: Sequence[str], *, install: bool, d
     found = shutil.which("phronesis", path=str(Path(sys.executable).parent)) or shutil.which("phronesis")
     program = [found] if found else [sys.executable, "-m", "phronesis"]  # the host starts us in any folder
     host = HOSTS[name]
-    record = InstallRecord.read(data_folder() / "hosts" / f"{name}.json")
+    record = InstallRecord.of_host(name)
     made = changes(host.files(Caller(home_folder(), program, options)), record, install=install)
+    record.program = program[0]
     if not dry_run:
         record.carry_out(made, install=install)
     facts = {"dry_run": dry_run, "changed": [str(change.path) for change in made]}
     store.answer(facts, lambda _facts: _show(made, dry_run=dry_run))
     if install and made and not store.as_json and host.remark:
         say(host.remark)
+    if install and host.starts_server and find_spec("mcp") is None:
+        click.echo(f"{host.title} starts an MCP server, which needs: pip install 'phronesis[mcp]'", err=True)
 
 
 def _show(made: "list[Change]", *, dry_run: bool) -> None:
@@ -120,11 +123,9 @@ def hook(*, store: Store, scope: Options, event: str, host: str) -> None:
 
 def _answer(store: Store, message: dict[str, Any]) -> dict[str, Any]:
     connection = None
-    try:
-        if daemon_enabled():
-            connection = connect(store.name(), {"service": "hook"}, start_seconds=START_SECONDS)
-    except PhronesisError as error:
-        click.echo(f"phronesis: {error.message}; this hook opens the store itself", err=True)
+    if daemon_enabled():
+        service = {"service": "hook"}
+        connection = connect_or_say_why(store.name(), service, caller="hook", start_seconds=START_SECONDS)
     if connection is not None:
         try:
             connection.send_line(message)

@@ -12,17 +12,16 @@ from phronesis.interfaces.cli.options import (
     ACROSS,
     DRY_RUN,
     FILTERS,
+    ITEM_ID,
     JSON,
     KINDS,
     LIMIT,
+    OWNER,
     REASON,
-    Options,
-    Store,
-    complete_id,
-    with_owner,
-    with_scope,
-    with_session,
-    with_store,
+    SCOPE,
+    SESSION,
+    ShortId,
+    command,
 )
 from phronesis.interfaces.cli.output import (
     Progress,
@@ -34,6 +33,7 @@ from phronesis.interfaces.cli.output import (
     say,
     say_cut,
     say_json,
+    say_table,
     say_undo,
     table,
 )
@@ -43,49 +43,14 @@ from phronesis.reasoning.laws.records import MigrationResult
 if TYPE_CHECKING:
     from phronesis.core.reports import EntityRecord
     from phronesis.experience.laws.records import ForgetResult, Forgotten
+    from phronesis.memory import Memory
 
 MAX_KEPT: Final = 20
 """Rows of what is kept that are printed; ``--json`` has more."""
 
 
-@click.command()
-@KINDS
-@DRY_RUN
-@with_session
-@with_store
-def forget(*, kinds: Sequence[str], dry_run: bool, scope: Options, store: Store) -> None:
-    """Archive what is not needed any more.
-
-    What was seldom used and matters little is archived (experience is downweighted before that), and ends after a long
-    time. 'memory unarchive' restores what was archived; what ended can still be read by its id. Words are removed by
-    'delete --erase' alone.
-    """
-    store.run(
-        lambda memory: memory.forget(kinds=list(kinds) or None, dry_run=dry_run, actor="user", **scope),
-        say_forgotten,
-        doing="looking at what is used",
-    )
-
-
-@click.command()
-@click.argument("item_id", metavar="ID")
-@REASON
-@with_store
-def unarchive(item_id: str, *, reason: str | None, store: Store) -> None:
-    """Restore an archived memory.
-
-    Forgetting counts that as use.
-    """
-    store.run(
-        lambda memory, one: memory.items.unarchive(one, reason=reason, actor="user"), say_edited, item_id, flush=True
-    )
-
-
 def say_forgotten(result: "ForgetResult") -> None:
     """Print what was archived, or would be, and what is kept."""
-    if result.pending:
-        say_undo(result.entry_id, pending=True)
-        return
     if not result.rows:
         say("nothing is to be forgotten")
     say_cut(*_rows(result.rows, "would " if result.dry_run else ""))
@@ -101,6 +66,26 @@ def say_forgotten(result: "ForgetResult") -> None:
         say_undo(result.entry_id)
 
 
+@command(KINDS, DRY_RUN, *OWNER, SESSION, show=say_forgotten, doing="looking at what is used")
+def forget(memory: "Memory", **given: Any) -> Any:
+    """Archive what is not needed any more.
+
+    What was seldom used and matters little is archived (experience is downweighted before that), and ends after a long
+    time. 'memory unarchive' restores what was archived; what ended can still be read by its id. Words are removed by
+    'delete --erase' alone.
+    """
+    return memory.forget(actor="user", **given)
+
+
+@command(ITEM_ID, REASON, show=say_edited, flush=True)
+def unarchive(memory: "Memory", item_id: str, **given: Any) -> Any:
+    """Restore an archived memory.
+
+    Forgetting counts that as use.
+    """
+    return memory.items.unarchive(item_id, actor="user", **given)
+
+
 def _rows(rows: "Sequence[Forgotten]", would: str = "") -> list[str]:
     return table(
         [
@@ -113,45 +98,6 @@ def _rows(rows: "Sequence[Forgotten]", would: str = "") -> list[str]:
 # Quarantine: text that reads like an order to a model.
 
 
-@click.command()
-@with_scope
-@LIMIT
-@ACROSS
-@with_store
-def list_quarantine(*, store: Store, scope: Options, limit: int, across: str | None) -> None:
-    """List what is in quarantine, newest first.
-
-    Each with the rule that found it, and the words.
-    """
-    store.run(lambda memory: memory.quarantine.list(**scope, limit=limit, across=across), say_quarantine)
-
-
-@click.command()
-@click.argument("item_id", metavar="ID")
-@REASON
-@with_store
-def release(item_id: str, *, store: Store, reason: str | None) -> None:
-    """Release a memory: it is found and shown again, as data.
-
-    Nothing is learned from it by that, and 'rollback' takes it back.
-    """
-    store.run(
-        lambda memory, one: memory.quarantine.release(one, reason=reason, actor="user"), say_edited, item_id, flush=True
-    )
-
-
-@click.command()
-@click.argument("item_id", metavar="ID")
-@REASON
-@with_store
-def reject(item_id: str, *, store: Store, reason: str | None) -> None:
-    """Reject a memory: it ends as retracted.
-
-    'delete --erase' removes its words for good.
-    """
-    store.run(lambda memory, one: memory.quarantine.reject(one, reason=reason, actor="user"), say_edited, item_id)
-
-
 def say_quarantine(items: Sequence[Item]) -> None:
     """Print what is in quarantine: the words, the rule, and where they come from."""
     if not items:
@@ -162,82 +108,57 @@ def say_quarantine(items: Sequence[Item]) -> None:
         say(f"   {about(item)}")
 
 
+@command(*SCOPE, LIMIT, ACROSS, show=say_quarantine)
+def list_quarantine(memory: "Memory", **given: Any) -> Any:
+    """List what is in quarantine, newest first.
+
+    Each with the rule that found it, and the words.
+    """
+    return memory.quarantine.list(**given)
+
+
+@command(ITEM_ID, REASON, show=say_edited, flush=True)
+def release(memory: "Memory", item_id: str, **given: Any) -> Any:
+    """Release a memory: it is found and shown again, as data.
+
+    Nothing is learned from it by that, and 'rollback' takes it back.
+    """
+    return memory.quarantine.release(item_id, actor="user", **given)
+
+
+@command(ITEM_ID, REASON, show=say_edited)
+def reject(memory: "Memory", item_id: str, **given: Any) -> Any:
+    """Reject a memory: it ends as retracted.
+
+    'delete --erase' removes its words for good.
+    """
+    return memory.quarantine.reject(item_id, actor="user", **given)
+
+
 # Entities: who and what is spoken of, and which names are one.
 
-
-@click.command()
-@click.argument("query", required=False)
-@with_owner
-@click.option("--kind", metavar="KIND", help="person, place, organisation, project, thing or unknown.")
-@LIMIT
-@with_store
-def list_entities(query: str | None, *, store: Store, scope: Options, kind: str | None, limit: int) -> None:
-    """List the entities, the most mentioned first.
-
-    QUERY is a part of one of their names.
-    """
-    store.run(lambda memory: memory.entities.list(query, **scope, kind=kind, limit=limit), say_entities)
-
-
-@click.command()
-@click.argument("entity_id", metavar="ID")
-@with_store
-def show_entity(entity_id: str, *, store: Store) -> None:
-    """Show what is known of an entity.
-
-    Each item with when and by whom it was said, and others that the bare name may mean.
-    """
-    store.run(lambda memory, one: memory.entities.get(one), say_entity, entity_id)
-
-
-@click.command()
-@click.argument("entity_ids", metavar="ID...", nargs=-1, required=True)
-@REASON
-@with_store
-def merge_entities(entity_ids: tuple[str, ...], *, store: Store, reason: str | None) -> None:
-    """Make several entities one.
-
-    Their names become aliases of the fullest; 'rollback' of the entry takes it back.
-    """
-    store.run(
-        lambda memory, *ids: memory.entities.merge(ids, reason=reason, actor="user"),
-        say_edited,
-        *entity_ids,
-        flush=True,
-    )
-
-
-@click.command()
-@click.argument("entity_id", metavar="ID")
-@click.option("--alias", metavar="NAME", help="The name that becomes an entity of its own.")
-@click.option("--item", "items", metavar="ID", multiple=True, help="An item that is about another; may be repeated.")
-@click.option("--name", metavar="NAME", help="Of the items' subject; default: this one with a number.")
-@REASON
-@with_store
-def split_entity(
-    entity_id: str, *, store: Store, alias: str | None, items: tuple[str, ...], name: str | None, reason: str | None
-) -> None:
-    """Make one entity two, by a name or by items.
-
-    The name leaves it, or the items are about another. 'rollback' of the entry takes it back.
-    """
-    store.run(
-        lambda memory, one, *moved: memory.entities.split(
-            one, alias=alias, items=moved or None, name=name, reason=reason, actor="user"
-        ),
-        say_edited,
-        entity_id,
-        *items,
-        flush=True,
-    )
+_ENTITY = click.argument("entity_id", metavar="ID", type=ShortId())
 
 
 def say_entities(found: "Sequence[EntityRecord]") -> None:
     """Print the entities: name, what it is, how often it is mentioned, id."""
-    if not found:
-        say("no entity is mentioned there")
     rows = [(_named(one), one.kind, one.mentions, f"{one.last_mentioned:%Y-%m-%d}", short_id(one.id)) for one in found]
-    say_cut(*table(rows))
+    say_table(rows, nothing="no entity is mentioned there")
+
+
+@command(
+    click.argument("query", required=False),
+    *OWNER,
+    click.option("--kind", metavar="KIND", help="person, place, organisation, project, thing or unknown."),
+    LIMIT,
+    show=say_entities,
+)
+def list_entities(memory: "Memory", **given: Any) -> Any:
+    """List the entities, the most mentioned first.
+
+    QUERY is a part of one of their names.
+    """
+    return memory.entities.list(**given)
 
 
 def say_entity(one: "EntityRecord") -> None:
@@ -251,6 +172,53 @@ def say_entity(one: "EntityRecord") -> None:
         ended = f" ({item.ended})" if item.ended else ""
         said = f"{item.occurred_at or item.recorded_at:%Y-%m-%d} {item.data.get('by') or item.trust.name.lower()}"
         say_cut(f"{said}: {on_one_line(item.content)}{ended}", f"   {short_id(item.id)}")
+
+
+@command(_ENTITY, show=say_entity)
+def show_entity(memory: "Memory", entity_id: str) -> Any:
+    """Show what is known of an entity.
+
+    Each item with when and by whom it was said, and others that the bare name may mean.
+    """
+    return memory.entities.get(entity_id)
+
+
+@command(
+    click.argument("entity_ids", metavar="ID...", nargs=-1, required=True, type=ShortId()),
+    REASON,
+    show=say_edited,
+    flush=True,
+)
+def merge_entities(memory: "Memory", entity_ids: list[str], **given: Any) -> Any:
+    """Make several entities one.
+
+    Their names become aliases of the fullest; 'rollback' of the entry takes it back.
+    """
+    return memory.entities.merge(entity_ids, actor="user", **given)
+
+
+@command(
+    _ENTITY,
+    click.option("--alias", metavar="NAME", help="The name that becomes an entity of its own."),
+    click.option(
+        "--item",
+        "items",
+        metavar="ID",
+        multiple=True,
+        type=ShortId(),
+        help="An item that is about another; may be repeated.",
+    ),
+    click.option("--name", metavar="NAME", help="Of the items' subject; default: this one with a number."),
+    REASON,
+    show=say_edited,
+    flush=True,
+)
+def split_entity(memory: "Memory", entity_id: str, **given: Any) -> Any:
+    """Make one entity two, by a name or by items.
+
+    The name leaves it, or the items are about another. 'rollback' of the entry takes it back.
+    """
+    return memory.entities.split(entity_id, actor="user", **given)
 
 
 def _named(one: "EntityRecord") -> str:
@@ -302,46 +270,6 @@ _QUOTED: Final = 100
 """Characters that are shown of a statement that was taken out."""
 
 
-@click.command()
-@click.argument("file", type=click.File(encoding="utf-8"), required=False)
-@with_owner
-@click.option("--id", "ids", metavar="ID", multiple=True, help="This item; may be repeated.")
-@KINDS
-@FILTERS
-@click.option("--scope", "scope_line", metavar="NAME", help="The SCOPE line of the new blocks.")
-@DRY_RUN
-@with_store
-@click.pass_context
-def migrate_memories(
-    ctx: click.Context,
-    /,
-    *,
-    file: IO[str] | None,
-    ids: Sequence[str],
-    kinds: Sequence[str],
-    scope_line: str | None,
-    scope: Options,
-    store: Store,
-    **given: Any,
-) -> None:
-    """Rewrite free-text memories as claims.
-
-    FILE ('-': standard input) is JSON, one memory or a list of them, or one a line: {content, id, title, metadata,
-    created_at, run_ids}. Without it, items of the store are rewritten: by default those whose metadata say
-    kind: reasoning. The old texts stay, archived. The exit code is 1 when some were left as they were.
-    """
-    memories = None if file is None else parse_objects(read_text(file))
-    with store.open() as memory:
-        with Progress() as progress:
-            chosen = {"ids": [complete_id(memory, one) for one in ids] or None, "kinds": kinds or None, **given}
-            result = memory.admin.migrate(memories, **scope, **chosen, scope=scope_line, on_progress=progress)
-        if not result.dry_run:
-            memory.flush()
-    store.answer(result, say_migrated)
-    if result.refused:
-        ctx.exit(1)
-
-
 def say_migrated(result: MigrationResult) -> None:
     """Print what became of each memory: in a dry run as a diff, else a line; then how many of each."""
     for source in result.sources:
@@ -356,3 +284,28 @@ def say_migrated(result: MigrationResult) -> None:
         ", ".join(f"{count} {_SAID[status]}" for status, count in result.counts.items())
         or "there is nothing to rewrite"
     )
+
+
+@command(
+    click.argument("file", type=click.File(encoding="utf-8"), required=False),
+    *OWNER,
+    click.option("--id", "ids", metavar="ID", multiple=True, type=ShortId(), help="This item; may be repeated."),
+    KINDS,
+    FILTERS,
+    click.option("--scope", metavar="NAME", help="The SCOPE line of the new blocks."),
+    DRY_RUN,
+    show=say_migrated,
+    doing="",
+    flush=True,
+    fails=lambda result: result.refused,
+)
+def migrate_memories(memory: "Memory", file: IO[str] | None = None, **given: Any) -> MigrationResult:
+    """Rewrite free-text memories as claims.
+
+    FILE ('-': standard input) is JSON, one memory or a list of them, or one a line: {content, id, title, metadata,
+    created_at, run_ids}. Without it, items of the store are rewritten: by default those whose metadata say
+    kind: reasoning. The old texts stay, archived. The exit code is 1 when some were left as they were.
+    """
+    memories = None if file is None else parse_objects(read_text(file))
+    with Progress() as progress:
+        return memory.admin.migrate(memories, **given, on_progress=progress)

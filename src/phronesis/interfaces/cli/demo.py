@@ -112,7 +112,7 @@ Step = Callable[["Memory", DemoNarrator], None]
 def record(memory: "Memory", stage: DemoNarrator) -> None:
     """Commit every turn, and show that it comes back exactly."""
     rows = []
-    for told in story.CONVERSATIONS:
+    for told in story.read_conversations():
         turns = list(told.turns())
         for turn in turns:
             memory.commit_turn(told.session_id, turn, **told.scope)

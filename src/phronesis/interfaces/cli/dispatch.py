@@ -47,7 +47,7 @@ BUSY_SECONDS: Final = 1.0
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives its exit code: 0, 1 (it failed), 2 (it was called wrongly) or 130 (interrupted)."""
-    _never_fail_to_print()
+    _open_streams()
     try:
         attached = run_in_daemon(sys.argv[1:] if arguments is None else arguments) if SERVED.get() is None else None
         if attached is not None:
@@ -89,8 +89,10 @@ def _print_error(line: str, code: int) -> int:
     return code
 
 
-def _never_fail_to_print() -> None:
-    """Show as escapes what the terminal's encoding, or any (a lone surrogate), cannot hold; in JSON they stay valid."""
+def _open_streams() -> None:
+    """Read nothing where stdin is closed, and show as escapes what an encoding cannot hold; in JSON they stay valid."""
+    if sys.stdin is None:
+        sys.stdin = _text_of(b"")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -103,19 +105,17 @@ def run_in_daemon(words: Sequence[str]) -> int | None:
         return None
     import argparse  # noqa: PLC0415 - not for other commands
 
-    from phronesis.interfaces.daemon_endpoint import connect  # noqa: PLC0415 - likewise
+    from phronesis.interfaces.daemon_endpoint import connect_or_say_why  # noqa: PLC0415 - likewise
 
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for name in ("--url", "--tenant", "--policy"):
         parser.add_argument(name)
-    connection = None
     try:
         options, _ = parser.parse_known_args(list(words[1:]))
-        connection = connect(store_name(options.url, options.tenant, options.policy), {"service": "command"})
-    except PhronesisError as error:
-        print(f"phronesis: {error.message}; this command opens the store itself", file=sys.stderr)
     except argparse.ArgumentError:
-        pass  # the command itself says what is wrong
+        return None  # the command itself says what is wrong
+    store = store_name(options.url, options.tenant, options.policy)
+    connection = connect_or_say_why(store, {"service": "command"}, caller="command")
     if connection is None:
         return None
     with contextlib.closing(connection):

@@ -14,12 +14,14 @@ from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.options import (
     AS_OF,
     LIMIT,
+    OWNER,
     REASON,
     JsonValue,
     Options,
+    ShortId,
     Store,
+    command,
     complete_id,
-    gather_options,
     with_owner,
     with_store,
 )
@@ -41,8 +43,7 @@ CHUNK: Final = 200
 """Records of one call: each call is one entry, all or nothing."""
 
 
-_narrowing = gather_options(
-    "narrowing",
+_NARROWING = (
     click.option("--artifact", "artifacts", metavar="NAME", multiple=True, help="About this file, lemma or error."),
     click.option("--label", type=click.Choice(LABELS), help="Only these events."),
     click.option("--source", "source_type", metavar="TYPE", help="Only from this type of source."),
@@ -52,22 +53,25 @@ _narrowing = gather_options(
 )
 
 
-@click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.File("rb"))
-@click.option(
-    "--source",
-    "source_type",
-    type=click.Choice((*SOURCES, RECORDS)),
-    default=RECORDS,
-    show_default=True,
-    help="What wrote the file; 'records': experiences as JSON, a list or one a line.",
+@command(
+    click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.File("rb")),
+    click.option(
+        "--source",
+        "source_type",
+        type=click.Choice((*SOURCES, RECORDS)),
+        default=RECORDS,
+        show_default=True,
+        help="What wrote the file; 'records': experiences as JSON, a list or one a line.",
+    ),
+    click.option("--ref", "source_ref", metavar="TEXT", help="Where FILE can be looked up; by default its path."),
+    *OWNER,
+    show=render_reports.say_ingested,
+    doing="",
+    flush=True,
 )
-@click.option("--ref", "source_ref", metavar="TEXT", help="Where FILE can be looked up; by default its path.")
-@with_owner
-@with_store
 def ingest(
-    *, files: Sequence[BinaryIO], source_type: str, source_ref: str | None, scope: Options, store: Store
-) -> None:
+    memory: "Memory", files: Sequence[BinaryIO], source_type: str, source_ref: str | None = None, **scope: Any
+) -> Any:
     """Record attempts and their results.
 
     FILE ('-': standard input) may be a pytest or JUnit XML report, a build log, 'lake build' or 'lean --json' output, a
@@ -76,7 +80,7 @@ def ingest(
     The same records again change nothing.
     """
     told = []
-    with store.open() as memory, Progress() as progress:
+    with Progress() as progress:
         for n, file in enumerate(files):
             if source_type == RECORDS:
                 told += list(_records(memory, _text(file), scope, progress))
@@ -85,25 +89,22 @@ def ingest(
             given: dict[str, Any] = {"path": _name(file)} if Path(_name(file)).is_file() else {"text": _text(file)}
             given |= {"source_type": source_type, "source_ref": source_ref, **scope}
             told.append(memory.resources.ingest_source(**given, actor="user"))
-        memory.flush()
-    store.answer([one for ingested in told for one in ingested], render_reports.say_ingested)
+    return [one for ingested in told for one in ingested]
 
 
-@click.command()
-@click.option("--full", is_flag=True, help="Compare all events, not only the new ones.")
-@with_owner
-@with_store
-def aggregate(*, full: bool, scope: Options, store: Store) -> None:
+@command(
+    click.option("--full", is_flag=True, help="Compare all events, not only the new ones."),
+    *OWNER,
+    show=render_reports.say_patterns,
+    doing="comparing events",
+    flush=True,
+)
+def aggregate(memory: "Memory", **given: Any) -> Any:
     """Group similar events into patterns.
 
     Failures and successes are grouped separately.
     """
-    store.run(
-        lambda memory: memory.aggregate(full=full, actor="user", **scope),
-        render_reports.say_patterns,
-        doing="comparing events",
-        flush=True,
-    )
+    return memory.aggregate(actor="user", **given)
 
 
 @click.command()
@@ -138,28 +139,30 @@ def abstract(*, as_skills: Path | None, scope: Options, store: Store) -> None:
     )
 
 
-@click.command()
-@click.argument("situation", required=False, default="")
-@click.option("--goal", metavar="TEXT", default="", help="What is to be achieved.")
-@click.option(
-    "--constraint",
-    "constraints",
-    metavar="TEXT",
-    multiple=True,
-    help="What must not be done, such as 'no internet'; may be repeated.",
+@command(
+    click.argument("situation", required=False, default=""),
+    click.option("--goal", metavar="TEXT", default="", help="What is to be achieved."),
+    click.option(
+        "--constraint",
+        "constraints",
+        metavar="TEXT",
+        multiple=True,
+        help="What must not be done, such as 'no internet'; may be repeated.",
+    ),
+    click.option("--prefer", "preferences", metavar="TEXT", multiple=True, help="What is preferred; may be repeated."),
+    click.option("--budget", "token_budget", type=int, metavar="TOKENS", help="Maximum size of the answer in JSON."),
+    LIMIT,
+    *_NARROWING,
+    *OWNER,
+    show=render_reports.say_answer,
+    doing="searching",
 )
-@click.option("--prefer", "preferences", metavar="TEXT", multiple=True, help="What is preferred; may be repeated.")
-@click.option("--budget", "token_budget", type=int, metavar="TOKENS", help="Maximum size of the answer in JSON.")
-@LIMIT
-@_narrowing
-@with_owner
-@with_store
-def query(*, narrowing: Options, scope: Options, store: Store, **asked: Any) -> None:
+def query(memory: "Memory", **asked: Any) -> Any:
     """Ask what worked, and what did not, in SITUATION.
 
     Every line names the file and the lines, or the record, that it comes from.
     """
-    store.run(lambda memory: memory.query(**asked, **narrowing, **scope), render_reports.say_answer, doing="searching")
+    return memory.query(**asked)
 
 
 @click.command()
@@ -180,30 +183,25 @@ def source(*, event: str, whole: bool, scope: Options, store: Store) -> None:
     store.answer(found, lambda one: render_reports.say_source(one, whole=whole))
 
 
-@click.command()
-@click.argument("target_id", metavar="ID")
-@click.argument("kind", type=click.Choice(FEEDBACKS))
-@click.option(
-    "--value",
-    metavar="JSON",
-    type=JsonValue(text=True),
-    help="Of label: success, failure or unknown; of merge: patterns; of split: lists of events.",
+@command(
+    click.argument("target_id", metavar="ID", type=ShortId()),
+    click.argument("kind", type=click.Choice(FEEDBACKS)),
+    click.option(
+        "--value",
+        metavar="JSON",
+        type=JsonValue(text=True),
+        help="Of label: success, failure or unknown; of merge: patterns; of split: lists of events.",
+    ),
+    REASON,
+    show=render_reports.say_feedback,
+    flush=True,
 )
-@REASON
-@with_store
-def feedback(*, target_id: str, kind: str, value: Any, reason: str | None, store: Store) -> None:
+def feedback(memory: "Memory", target_id: str, kind: str, value: Any = None, **given: Any) -> Any:
     """Rate an event, a pattern or a principle.
 
     'merge' and 'split' are carried out by the next 'learn aggregate', and kept from then on.
     """
-    store.run(
-        lambda memory, one: memory.feedback(
-            one, kind, value=_complete_ids(memory, value, kind), reason=reason, actor="user"
-        ),
-        render_reports.say_feedback,
-        target_id,
-        flush=True,
-    )
+    return memory.feedback(target_id, kind, value=_complete_ids(memory, value, kind), actor="user", **given)
 
 
 def _complete_ids(memory: "Memory", value: Any, kind: str) -> Any:

@@ -4,7 +4,7 @@ import contextlib
 import functools
 import json
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ import click
 import click.shell_completion
 
 from phronesis.config.locations import StoreName, store_name
-from phronesis.core.ids import id_part
+from phronesis.core.ids import id_part, short_id
 from phronesis.interfaces.cli.output import say_json, show_waiting
 
 if TYPE_CHECKING:
@@ -52,20 +52,15 @@ class Store:
             return Memory.open(self.url, tenant=self.tenant, policy=self.policy)
 
     def run(
-        self,
-        verb: Callable[..., T],
-        show: Callable[[T], None],
-        *ids: str | None,
-        doing: str = "working",
-        flush: bool = False,
+        self, verb: "Callable[[Memory], T]", show: Callable[[T], None], *, doing: str = "working", flush: bool = False
     ) -> T:
         """Open the store, call ``verb`` with the memory, print its result with ``show`` or as JSON, and return it.
 
-        ``ids`` may be shortened; ``verb`` is called with the whole ones too. ``doing`` says on a terminal what goes on.
-        With ``flush`` the command ends when what it wrote can be found by its meaning.
+        ``doing`` says on a terminal what goes on; it is empty where the verb shows its progress. With ``flush`` it
+        waits until what was written has its vectors.
         """
         with self.open() as memory, show_waiting(doing):
-            result = verb(memory, *(None if one is None else complete_id(memory, one) for one in ids))
+            result = verb(memory)
             if flush:
                 memory.flush()
         self.answer(result, show)
@@ -82,8 +77,17 @@ class Store:
         return store_name(self.url, self.tenant, self.policy)
 
     def answer(self, result: T, show: Callable[[T], None]) -> None:
-        """Print a result: as JSON, or as ``show`` prints it for a person."""
-        (say_json if self.as_json else show)(result)
+        """Print a result: as JSON, or as ``show`` prints it for a person. Of a page, stderr says how to go on."""
+        from phronesis.core.reports import Page  # noqa: PLC0415 - not for a hook
+
+        if isinstance(result, Page) and result.next_cursor is not None:
+            click.echo(f"there is more: --cursor {result.next_cursor}", err=True)
+        if self.as_json:
+            say_json(result.items if isinstance(result, Page) else result)
+        elif getattr(result, "pending", False) is True:  # of jobs it is a number
+            click.echo(f"recorded as entry {short_id(getattr(result, 'entry_id', ''))}; it will be interpreted later")
+        else:
+            show(result)
 
 
 def complete_id(memory: "Memory", text: str) -> str:
@@ -95,7 +99,7 @@ def complete_id(memory: "Memory", text: str) -> str:
     return IdFinder(memory.admin.components.database, memory.admin.tenant).complete(text)
 
 
-Options = Mapping[str, Any]
+Options = dict[str, Any]
 """Options that were given, as arguments of a verb of ``Memory``."""
 
 
@@ -126,7 +130,51 @@ def gather_options(parameter: str, *options: Decorator, record: Callable[..., An
     return decorate
 
 
-class JsonValue(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.3
+class ShortId(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.3
+    """An id or its beginning or end; the function of a `command` gets the whole id."""
+
+    name = "id"
+
+
+def command(
+    *options: Decorator,
+    show: Callable[[Any], None],
+    doing: str = "working",
+    flush: bool = False,
+    fails: Callable[[Any], object] = lambda _result: False,
+) -> Callable[[Command], click.Command]:
+    """Return a decorator that makes a command of ``function(memory, **given)``, which calls one verb.
+
+    ``given`` are the options that were given, ids as whole ones. The result is printed with ``show``, or as JSON;
+    ``doing`` and ``flush`` are those of `Store.run`. The exit code is 1 where ``fails`` finds the result wrong.
+    """
+
+    def decorate(function: Command) -> click.Command:
+        @functools.wraps(function)
+        def call(*, store: Store, **given: Any) -> None:
+            ctx = click.get_current_context()
+            ids = {one.name for one in ctx.command.params if isinstance(one.type, ShortId)}
+
+            def verb(memory: "Memory") -> Any:
+                complete = functools.partial(complete_id, memory)
+                named = given_options(**given)
+                for name in ids & named.keys():
+                    value = named[name]
+                    named[name] = complete(value) if isinstance(value, str) else [*map(complete, value)]
+                return function(memory, **named)
+
+            if fails(store.run(verb, show, doing=doing, flush=flush)):
+                ctx.exit(1)
+
+        made: Command = with_store(call)
+        for option in reversed(options):
+            made = option(made)
+        return click.command()(made)
+
+    return decorate
+
+
+class JsonValue(click.ParamType):  # type: ignore[type-arg]  # as above
     """A JSON value; with ``text`` what is not JSON is taken as it stands."""
 
     name = "json"
@@ -188,9 +236,15 @@ REASON = click.option("--reason", metavar="TEXT", help="Recorded in the history.
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Show what would be done; write nothing.")
 IDEMPOTENCY = click.option("--idempotency-key", metavar="KEY", help="A repeated call with this key does nothing more.")
 
+ITEM_ID = click.argument("item_id", metavar="ID", type=ShortId())
+
+OWNER = (USER, NAMESPACE)
+SCOPE = (*OWNER, SESSION, AGENT, RUN)
+SCOPE_OF_CONTEXT = (*OWNER, SESSION, AGENT)
+NARROWING = (KINDS, FILTERS, AS_OF, VALID_AT)
+
 with_store = gather_options("store", URL, TENANT, POLICY, JSON, record=Store)
-with_owner = gather_options("scope", USER, NAMESPACE)
-with_session = gather_options("scope", USER, NAMESPACE, SESSION)
-with_scope = gather_options("scope", USER, NAMESPACE, SESSION, AGENT, RUN)
-with_scope_of_context = gather_options("scope", USER, NAMESPACE, SESSION, AGENT)
-with_narrowing = gather_options("narrowing", KINDS, FILTERS, AS_OF, VALID_AT)
+with_owner = gather_options("scope", *OWNER)
+with_session = gather_options("scope", *OWNER, SESSION)
+with_scope = gather_options("scope", *SCOPE)
+with_scope_of_context = gather_options("scope", *SCOPE_OF_CONTEXT)

@@ -38,12 +38,14 @@ def say_json(value: Any) -> None:
     click.echo(json.dumps(as_json(value), ensure_ascii=False, indent=2))
 
 
-def say_undo(entry_id: str | None, *, pending: bool = False) -> None:
-    """Print how an entry is taken back, or that it waits for its interpretation."""
-    if pending:
-        say(f"recorded as entry {short_id(entry_id or '')}; it will be interpreted later")
-    else:
-        say(f"to take it back: phronesis rollback {short_id(entry_id or '')}")
+def say_undo(entry_id: str | None) -> None:
+    """Print how an entry is taken back."""
+    say(f"to take it back: phronesis rollback {short_id(entry_id or '')}")
+
+
+def say_table(rows: Sequence[Sequence[object]], *, head: Sequence[str] = (), nothing: str) -> None:
+    """Print rows, cut to the width of the terminal; where there are none, print ``nothing``."""
+    say_cut(*table(rows, head=head) if rows else [nothing])
 
 
 def count_of(number: int, one: str, many: str = "") -> str:
@@ -63,8 +65,8 @@ def second(moment: datetime) -> str:
 
 @contextmanager
 def show_waiting(what: str) -> Iterator[None]:
-    """Say on a terminal what is being done, for as long as it takes; for work whose length nobody knows."""
-    shown = sys.stderr.isatty()
+    """Say on a terminal ``what`` is being done, if anything, for as long as it takes: nobody knows its length."""
+    shown = bool(what) and sys.stderr.isatty()
     if shown:
         click.echo(f"{what} …", err=True, nl=False)
     try:

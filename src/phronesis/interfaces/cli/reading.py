@@ -1,6 +1,6 @@
 """Commands that read."""
 
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -11,19 +11,27 @@ from phronesis.interfaces.cli.options import (
     ACROSS,
     AS_OF,
     CURSOR,
+    ITEM_ID,
     LIMIT,
+    NARROWING,
+    OWNER,
+    SCOPE,
+    SCOPE_OF_CONTEXT,
     VALID_AT,
     Options,
+    ShortId,
     Store,
+    command,
     complete_id,
-    with_narrowing,
     with_owner,
-    with_scope,
     with_scope_of_context,
     with_store,
 )
 from phronesis.interfaces.cli.output import say_json, show_waiting
 from phronesis.interfaces.context_summary import summary_of
+
+if TYPE_CHECKING:
+    from phronesis.memory import Memory
 
 _FAR_AHEAD: Final = 876_000.0
 """Hours ahead within which every due time is upcoming: a hundred years."""
@@ -32,59 +40,51 @@ MAX_OPEN: Final = 1_000
 """Due items that are read to find those ahead."""
 
 
-@click.command()
-@click.argument("query")
-@with_scope
-@with_narrowing
-@LIMIT
-@ACROSS
-@click.option(
-    "--min-score", type=click.FloatRange(0, 1), metavar="N", help="Leave out results below this score (0 to 1)."
+@command(
+    click.argument("query"),
+    *SCOPE,
+    *NARROWING,
+    LIMIT,
+    ACROSS,
+    click.option("--min-score", type=click.FloatRange(0, 1), metavar="N", help="Leave out results below this score."),
+    click.option("--exclude-session", metavar="ID", help="Leave out what was said in a session."),
+    click.option("--explain", is_flag=True, help="Show how each channel contributed to the score."),
+    show=render.say_found,
+    doing="searching",
 )
-@click.option("--exclude-session", metavar="ID", help="Leave out what was said in a session.")
-@click.option("--explain", is_flag=True, help="Show how each channel contributed to the score.")
-@with_store
-def search(query: str, *, store: Store, scope: Options, narrowing: Options, **how: Any) -> None:
+def search(memory: "Memory", query: str, **given: Any) -> Any:
     """Find what is remembered, best first.
 
     QUERY is a question or words, in English or Chinese.
     """
-    store.run(lambda memory: memory.search(query, **scope, **narrowing, **how), render.say_found, doing="searching")
+    return memory.search(query, **given)
 
 
-@click.command()
-@click.argument("item_id", metavar="ID", required=False)
-@click.option("--external-id", metavar="NAME", help="The name that 'add' gave it, instead of ID.")
-@with_owner
-@AS_OF
-@VALID_AT
-@with_store
-def get(item_id: str | None, *, scope: Options, store: Store, **how: str | None) -> None:
+@command(
+    click.argument("item_id", metavar="ID", required=False, type=ShortId()),
+    click.option("--external-id", metavar="NAME", help="The name that 'add' gave it, instead of ID."),
+    *OWNER,
+    AS_OF,
+    VALID_AT,
+    show=render.say_item,
+)
+def get(memory: "Memory", item_id: str | None = None, **given: Any) -> Any:
     """Show one memory, whatever its status.
 
     Archived, ended or current: until it is erased it can be read by its id. With --as-of it is shown as it was known at
     that time.
     """
-    store.run(lambda memory, one: memory.get(one, **scope, **how), render.say_item, item_id)
+    return memory.get(item_id, **given)
 
 
-@click.command()
-@with_scope
-@with_narrowing
-@LIMIT
-@CURSOR
-@ACROSS
-@with_store
-def list_items(*, store: Store, scope: Options, narrowing: Options, **how: Any) -> None:
+@command(*SCOPE, *NARROWING, LIMIT, CURSOR, ACROSS, show=render.say_items)
+def list_items(memory: "Memory", **given: Any) -> Any:
     """List what is remembered, newest first.
 
     Archived and ended memories are left out, unless --filters, --as-of or --valid-at asks for them. Where there is
     more, stderr names the cursor of the next page.
     """
-    with store.open() as memory:
-        page = memory.get_all(**scope, **narrowing, **how)
-    store.answer(page.items, render.say_items)
-    render.say_more(page)
+    return memory.get_all(**given)
 
 
 @click.command()
@@ -108,7 +108,7 @@ def due(*, store: Store, scope: Options, within: float, upcoming: bool, as_of: s
 
 
 @click.command()
-@click.argument("item_id", metavar="ID")
+@ITEM_ID
 @with_store
 def explain(item_id: str, *, store: Store) -> None:
     """Show why something is remembered, down to the log.
@@ -122,16 +122,14 @@ def explain(item_id: str, *, store: Store) -> None:
     store.answer(found, lambda result: render.say_explanation(result, evidence))
 
 
-@click.command()
-@click.argument("item_id", metavar="ID")
-@with_store
-def history(item_id: str, *, store: Store) -> None:
+@command(ITEM_ID, show=render.say_history)
+def history(memory: "Memory", item_id: str) -> Any:
     """Show how a memory changed.
 
     Each change with its time, who made it and why, the values before and after, and the id by which 'rollback' takes it
     back.
     """
-    store.run(lambda memory, one: memory.history(one), render.say_history, item_id)
+    return memory.history(item_id)
 
 
 @click.command()
@@ -157,9 +155,9 @@ def context(
     The user's profile, a summary of the session, its latest turns, and what was found for MESSAGE, each with the memory
     or section it rests on; never more tokens than the budget. Nothing is stored.
     """
-    named = dict(scope)
+    session_id = scope.pop("session_id", "cli")
     with store.open() as memory, show_waiting("composing"):
-        package = memory.compose_context(named.pop("session_id", "cli"), message, **named, token_budget=token_budget)
+        package = memory.compose_context(session_id, message, **scope, token_budget=token_budget)
     if store.as_json:
         say_json(package if explain else summary_of(package))
         return
@@ -168,43 +166,42 @@ def context(
         render.say_budget(package)
 
 
-@click.command()
-@click.argument("message")
-@with_scope_of_context
-@AS_OF
-@VALID_AT
-@click.option("--limit", "-n", type=int, metavar="N", help="Maximum pieces of evidence; default: the policy's.")
-@with_store
-def plan(message: str, *, store: Store, scope: Options, **how: Any) -> None:
+@command(
+    click.argument("message"),
+    *SCOPE_OF_CONTEXT,
+    AS_OF,
+    VALID_AT,
+    click.option("--limit", "-n", type=int, metavar="N", help="Maximum pieces of evidence; default: the policy's."),
+    show=render_reports.say_plan,
+)
+def plan(memory: "Memory", message: str, **given: Any) -> Any:
     """Show what would be searched for to answer a message.
 
     The intent, the time and the names that it mentions, whether documents are needed, and the queries of each
     retriever. Nothing is searched or stored.
     """
-    store.run(lambda memory: memory.plan(message, **scope, **how), render_reports.say_plan)
+    return memory.plan(message, **given)
 
 
-@click.command()
-@with_owner
-@ACROSS
-@with_store
-def list_sessions(*, store: Store, scope: Options, across: str | None) -> None:
+@command(*OWNER, ACROSS, show=render.say_sessions)
+def list_sessions(memory: "Memory", **given: Any) -> Any:
     """List the conversations, latest first.
 
     Each with its owner and its number of turns and messages.
     """
-    store.run(lambda memory: memory.sessions.list(**scope, across=across), render.say_sessions)
+    return memory.sessions.list(**given)
 
 
-@click.command()
-@click.argument("session_id", metavar="SESSION")
-@with_owner
-@click.option("--last", type=int, metavar="N", help="Only the newest N turns.")
-@click.option("--before", type=int, metavar="NUMBER", help="Only turns before this number.")
-@with_store
-def show_session(session_id: str, *, store: Store, scope: Options, **how: int | None) -> None:
+@command(
+    click.argument("session_id", metavar="SESSION"),
+    *OWNER,
+    click.option("--last", type=int, metavar="N", help="Only the newest N turns."),
+    click.option("--before", type=int, metavar="NUMBER", help="Only turns before this number."),
+    show=render.say_turns,
+)
+def show_session(memory: "Memory", session_id: str, **given: Any) -> Any:
     """Show a conversation exactly as it was recorded.
 
     Messages, tool calls and references, turn by turn, from the log.
     """
-    store.run(lambda memory: memory.sessions.turns(session_id, **scope, **how), render.say_turns)
+    return memory.sessions.turns(session_id, **given)

@@ -11,7 +11,6 @@ from phronesis.core.context import ContextPackage
 from phronesis.core.ids import CITATION_PREFIX, short_id
 from phronesis.core.items import Item, in_words, statement
 from phronesis.core.proposals import DUPLICATE, Gated
-from phronesis.core.reports import Page
 from phronesis.core.results import (
     AddResult,
     Degraded,
@@ -34,6 +33,7 @@ from phronesis.interfaces.cli.output import (
     say,
     say_cut,
     say_json,
+    say_table,
     say_undo,
     second,
     table,
@@ -88,12 +88,6 @@ def say_due(items: Sequence[Item], now: datetime) -> None:
         say(f"   {in_words(item, now)}  {about(item)}")
 
 
-def say_more(page: Page[Any]) -> None:
-    """Say on stderr how to go on, where there is more: what stands on stdout is the listing alone."""
-    if page.next_cursor is not None:
-        click.echo(f"there is more: --cursor {page.next_cursor}", err=True)
-
-
 def say_found(result: SearchResult) -> None:
     """Print what a search found, best first."""
     if result.abstained:
@@ -141,9 +135,6 @@ _FEW: Final = 3
 
 def say_added(result: AddResult) -> None:
     """Print what an ``add`` remembered and learned, and what it did not and why."""
-    if result.pending:
-        say_undo(result.entry_id, pending=True)
-        return
     messages = [item for item in result.items if item.kind == "message"]
     learned = [item for item in result.items if item.kind != "message"]
     if len(messages) > _FEW:
@@ -174,9 +165,9 @@ def say_edited(result: EditResult) -> None:
     """Print what an edit changed, and the entry that takes it back."""
     for item in result.items:
         say(f"{short_id(item.id)}  v{item.version}  {item.ended or item.status}  {cut(on_one_line(item.content), 60)}")
-    if not result.items and not result.pending:
+    if not result.items:
         say("nothing changed")
-    say_undo(result.entry_id, pending=result.pending)
+    say_undo(result.entry_id)
 
 
 def say_sessions(sessions: Sequence[SessionInfo]) -> None:
@@ -184,7 +175,7 @@ def say_sessions(sessions: Sequence[SessionInfo]) -> None:
     rows = [
         (one.session_id, _owner(one), one.turn_count, one.message_count, second(one.updated_at)) for one in sessions
     ]
-    say(*table(rows, head=("session", "whose", "turns", "messages", "last")) if rows else ["no conversation there"])
+    say_table(rows, head=("session", "whose", "turns", "messages", "last"), nothing="no conversation there")
 
 
 def say_turns(turns: Sequence[Turn]) -> None:

@@ -175,9 +175,6 @@ def say_principles(found: "Aggregation") -> None:
 def _print_groups(
     found: "Aggregation", nothing: str, lines_of: Callable[[str, Any], Iterator[str]], parts: str
 ) -> None:
-    if found.pending:
-        say_undo(found.entry_id, pending=True)
-        return
     groups = (("new", found.new), ("changed", found.changed), ("retired", found.retired))
     if not any(items for _, items in groups):
         say(nothing)
@@ -284,9 +281,6 @@ def say_source(found: "EventSource", *, whole: bool = False) -> None:
 
 def say_feedback(result: "FeedbackResult") -> None:
     """Print what feedback changed, and what waits."""
-    if result.pending:
-        say_undo(result.entry_id, pending=True)
-        return
     for one in result.items:
         say(f"{one.kind} {short_id(one.id)}: confidence {one.confidence:.2f}, {one.label or 'no label'}")
     if result.scheduled:

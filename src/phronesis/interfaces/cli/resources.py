@@ -8,11 +8,22 @@ import click
 
 from phronesis.core.ids import short_id
 from phronesis.core.items import Item
-from phronesis.interfaces.cli.options import AS_OF, CURSOR, LIMIT, Options, Store, with_owner, with_store
+from phronesis.interfaces.cli.options import (
+    AS_OF,
+    CURSOR,
+    LIMIT,
+    OWNER,
+    Options,
+    ShortId,
+    Store,
+    command,
+    with_owner,
+    with_store,
+)
 from phronesis.interfaces.cli.output import Progress, day, on_one_line, say, say_cut, show_waiting
-from phronesis.interfaces.cli.render import say_more
 
 if TYPE_CHECKING:
+    from phronesis.memory import Memory
     from phronesis.resources.documents import IngestedResource, Resource
 
 
@@ -50,46 +61,6 @@ def add(
     store.answer(ingested, _say_ingested)
 
 
-@click.command()
-@with_owner
-@LIMIT
-@CURSOR
-@with_store
-def list_documents(*, scope: Options, limit: int, cursor: str | None, store: Store) -> None:
-    """List the documents that are held, newest first.
-
-    Each with its title, its address and the number of its sections.
-    """
-    with store.open() as memory:
-        page = memory.get_all(**scope, kinds=["document"], limit=limit, cursor=cursor)
-    store.answer(page.items, _say_documents)
-    say_more(page)
-
-
-@click.command()
-@click.argument("document_id", metavar="ID")
-@AS_OF
-@with_store
-def show(document_id: str, *, as_of: str | None, store: Store) -> None:
-    """Show a document: its versions, and its sections in order.
-
-    ID is that of the document; a section is shown whole with get.
-    """
-    store.run(lambda memory, one: memory.resources.get(one, as_of=as_of), _say_document, document_id)
-
-
-def _say_ingested(ingested: Sequence["IngestedResource"]) -> None:
-    for one in ingested:
-        if one.document is None:
-            say(f"recorded, not read yet: entry {short_id(one.entry_id)}")
-            continue
-        say(
-            f"{short_id(one.document.id)}  {on_one_line(one.document.content)} (version {one.number}):"
-            f" {len(one.sections)} new sections, {one.unchanged} as they were, {len(one.superseded)} ended",
-            *(f"   in quarantine: {on_one_line(gated.text)}" for gated in one.gated),
-        )
-
-
 def _say_documents(found: Sequence[Item]) -> None:
     for item in found:
         version = f"version {item.data.get('number', 1)}, {len(item.data.get('sections', ()))} sections"
@@ -97,6 +68,15 @@ def _say_documents(found: Sequence[Item]) -> None:
         say_cut(f"   {day(item.updated_at)} {item.source_ref}")
     if not found:
         say("no documents there; take one in with 'phronesis resources add FILE'")
+
+
+@command(*OWNER, LIMIT, CURSOR, show=_say_documents)
+def list_documents(memory: "Memory", **given: Any) -> Any:
+    """List the documents that are held, newest first.
+
+    Each with its title, its address and the number of its sections.
+    """
+    return memory.get_all(kinds=["document"], **given)
 
 
 def _say_document(found: "Resource") -> None:
@@ -110,3 +90,24 @@ def _say_document(found: "Resource") -> None:
         path: Sequence[str] = item.data.get("path", ())
         heading = on_one_line(path[-1]) if path else "(before the first heading)"
         say_cut(f"{'  ' * len(path)}{heading}  [{short_id(item.id)}]")
+
+
+@command(click.argument("document_id", metavar="ID", type=ShortId()), AS_OF, show=_say_document)
+def show(memory: "Memory", document_id: str, **given: Any) -> Any:
+    """Show a document: its versions, and its sections in order.
+
+    ID is that of the document; a section is shown whole with get.
+    """
+    return memory.resources.get(document_id, **given)
+
+
+def _say_ingested(ingested: Sequence["IngestedResource"]) -> None:
+    for one in ingested:
+        if one.document is None:
+            say(f"recorded, not read yet: entry {short_id(one.entry_id)}")
+            continue
+        say(
+            f"{short_id(one.document.id)}  {on_one_line(one.document.content)} (version {one.number}):"
+            f" {len(one.sections)} new sections, {one.unchanged} as they were, {len(one.superseded)} ended",
+            *(f"   in quarantine: {on_one_line(gated.text)}" for gated in one.gated),
+        )

@@ -6,13 +6,23 @@ import stat
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
 from phronesis.core.ids import short_id
 from phronesis.errors import InputError
-from phronesis.interfaces.cli.options import CURSOR, DRY_RUN, LIMIT, Options, Store, with_owner, with_store
+from phronesis.interfaces.cli.options import (
+    CURSOR,
+    DRY_RUN,
+    LIMIT,
+    OWNER,
+    Options,
+    Store,
+    command,
+    with_owner,
+    with_store,
+)
 from phronesis.interfaces.cli.output import (
     Progress,
     clean,
@@ -22,23 +32,26 @@ from phronesis.interfaces.cli.output import (
     read_text,
     say,
     say_cut,
+    say_table,
     say_undo,
     second,
     table,
 )
-from phronesis.interfaces.cli.render import say_edited, say_more
+from phronesis.interfaces.cli.render import say_edited
 from phronesis.reasoning.laws.item_records import LearnResult, RunRecord
 from phronesis.reasoning.laws.records import Review
 
 if TYPE_CHECKING:
     from phronesis.batch import BatchSummary
+    from phronesis.memory import Memory
 
 
-@click.command()
-@click.argument("file", type=click.File(encoding="utf-8"))
-@with_owner
-@with_store
-def add(file: IO[str], *, scope: Options, store: Store) -> None:
+_RUN = click.argument("run_id", metavar="ID")
+_FILE = click.argument("file", type=click.File(encoding="utf-8"))
+
+
+@command(_FILE, *OWNER, show=lambda ids: say(*map(on_one_line, ids)), doing="")
+def add(memory: "Memory", file: IO[str], **scope: Any) -> list[str]:
     """Record the runs of a file.
 
     FILE ('-': standard input) is JSON, one run or a list of them, or one run a line: {run_id, output, raw, trace,
@@ -46,90 +59,14 @@ def add(file: IO[str], *, scope: Options, store: Store) -> None:
     """
     given = parse_objects(read_text(file))
     made: list[str] = []
-    with store.open() as memory, Progress() as progress:
+    with Progress() as progress:
         for n, one in enumerate(given):
             progress("recording runs", n, len(given))
             run = {name: value for name, value in one.items() if name != "feedback"}
             made.append(memory.runs.record(run, **scope, actor="user"))
             if one.get("feedback") is not None:
                 memory.runs.feedback(made[-1], one["feedback"], **scope, actor="user")
-    store.answer(made, lambda ids: say(*map(on_one_line, ids)))
-
-
-@click.command()
-@with_owner
-@LIMIT
-@CURSOR
-@with_store
-def list_runs(*, scope: Options, limit: int, cursor: str | None, store: Store) -> None:
-    """List runs, newest first.
-
-    Each with whether it has feedback and was learned from.
-    """
-    with store.open() as memory:
-        page = memory.runs.list(**scope, limit=limit, cursor=cursor)
-    store.answer(page.items, say_runs)
-    say_more(page)
-
-
-@click.command()
-@click.argument("run_id", metavar="ID")
-@with_owner
-@with_store
-def show(run_id: str, *, scope: Options, store: Store) -> None:
-    """Show a run with its FACTS, what it read, its learns.
-
-    FACTS are what the run and its feedback state, as the field writes them.
-    """
-    store.run(lambda memory: memory.runs.get(run_id, **scope), say_run)
-
-
-@click.command()
-@click.argument("run_id", metavar="ID")
-@click.argument("file", type=click.File(encoding="utf-8"))
-@with_owner
-@with_store
-def feedback(run_id: str, file: IO[str], *, scope: Options, store: Store) -> None:
-    """Record the feedback on a run.
-
-    FILE ('-': standard input) is JSON: {products: [{name, value, fraction}], pros, cons, other}. It replaces earlier
-    feedback.
-    """
-    given = parse_objects(read_text(file))
-    if len(given) != 1:
-        raise InputError("feedback: the file must hold one object", field="feedback")
-    store.run(lambda memory: memory.runs.feedback(run_id, given[0], **scope, actor="user"), say_edited)
-
-
-@click.command()
-@click.argument("run_id", metavar="ID")
-@click.option("--refresh", is_flag=True, help="Ask PubChem again, even if its answer is cached.")
-@with_owner
-@with_store
-def review(run_id: str, *, refresh: bool, scope: Options, store: Store) -> None:
-    """Look a run's modifier up at PubChem.
-
-    Shows the compound, whether it has a free carboxyl group –COOH, and what to suggest.
-    """
-    store.run(lambda memory: memory.runs.review(run_id, **scope, refresh=refresh), say_review, doing="asking PubChem")
-
-
-@click.command()
-@click.argument("run_id", metavar="RUN_ID")
-@click.option("--model", metavar="NAME", help="Ask this model this time: gateway/model, or rules.")
-@with_owner
-@with_store
-def learn(run_id: str, *, model: str | None, scope: Options, store: Store) -> None:
-    """Weigh the bank's claims by a run and its feedback.
-
-    The claims of the items that the run used or resembles; 'rollback' takes it back.
-    """
-    store.run(
-        lambda memory: memory.learn(run_id, model=model, **scope, actor="user"),
-        say_learned,
-        doing="weighing claims",
-        flush=True,
-    )
+    return made
 
 
 def say_runs(found: Sequence[RunRecord]) -> None:
@@ -138,7 +75,16 @@ def say_runs(found: Sequence[RunRecord]) -> None:
     for run in found:
         output = [f"{name}={value}" for name, value in run.output.items() if isinstance(value, str | int | float)]
         rows.append((run.run_id, second(run.recorded_at), _state(run), " ".join(output) or run.raw))
-    say_cut(*table(rows, head=("run", "recorded", "state", "output")) if rows else ["no run is recorded there"])
+    say_table(rows, head=("run", "recorded", "state", "output"), nothing="no run is recorded there")
+
+
+@command(*OWNER, LIMIT, CURSOR, show=say_runs)
+def list_runs(memory: "Memory", **given: Any) -> Any:
+    """List runs, newest first.
+
+    Each with whether it has feedback and was learned from.
+    """
+    return memory.runs.list(**given)
 
 
 def say_run(run: RunRecord) -> None:
@@ -154,6 +100,28 @@ def say_run(run: RunRecord) -> None:
         say(f"    modifier: {_compound(run.review)}")
     if run.raw:
         say("", clean(run.raw))
+
+
+@command(_RUN, *OWNER, show=say_run)
+def show(memory: "Memory", run_id: str, **given: Any) -> Any:
+    """Show a run with its FACTS, what it read, its learns.
+
+    FACTS are what the run and its feedback state, as the field writes them.
+    """
+    return memory.runs.get(run_id, **given)
+
+
+@command(_RUN, _FILE, *OWNER, show=say_edited)
+def feedback(memory: "Memory", run_id: str, file: IO[str], **given: Any) -> Any:
+    """Record the feedback on a run.
+
+    FILE ('-': standard input) is JSON: {products: [{name, value, fraction}], pros, cons, other}. It replaces earlier
+    feedback.
+    """
+    stated = parse_objects(read_text(file))
+    if len(stated) != 1:
+        raise InputError("feedback: the file must hold one object", field="feedback")
+    return memory.runs.feedback(run_id, stated[0], **given, actor="user")
 
 
 def say_review(review: Review) -> None:
@@ -173,25 +141,23 @@ def say_review(review: Review) -> None:
         say(on_one_line(review.suggestion))
 
 
-def _compound(review: Review) -> str:
-    modifier = on_one_line(review.modifier or "no modifier")
-    if review.cid is None:
-        return f"{modifier}: {review.status} ({review.reason})"
-    name = f" {on_one_line(review.name)}" if review.name else ""
-    resolved = review.status == "resolved"
-    found = f"has_cooh {_yes_no(review.has_cooh)}" if resolved else f"{review.status} ({review.reason})"
-    return f"{modifier} → CID {review.cid}{name}, {found}"
+@command(
+    _RUN,
+    click.option("--refresh", is_flag=True, help="Ask PubChem again, even if its answer is cached."),
+    *OWNER,
+    show=say_review,
+    doing="asking PubChem",
+)
+def review(memory: "Memory", run_id: str, **given: Any) -> Any:
+    """Look a run's modifier up at PubChem.
 
-
-def _yes_no(value: bool | None) -> str:
-    return "unknown" if value is None else "true" if value else "false"
+    Shows the compound, whether it has a free carboxyl group –COOH, and what to suggest.
+    """
+    return memory.runs.review(run_id, **given)
 
 
 def say_learned(result: LearnResult) -> None:
     """Print how the run bears on each claim that it bears on, and what was made or dropped."""
-    if result.pending:
-        say_undo(result.entry_id, pending=True)
-        return
     bearing = [one for one in result.judged if one.verdict != "irrelevant"]
     rows = []
     for claim in bearing:
@@ -213,6 +179,36 @@ def say_learned(result: LearnResult) -> None:
     say(*(f"does not count ({one.rule}): {one.said} of {on_one_line(one.claim_id)}" for one in result.refused))
     say(*(f"{one.instead_of} gave no answer ({one.reason}); {one.by} stood in" for one in result.degraded))
     say_undo(result.entry_id)
+
+
+@command(
+    click.argument("run_id", metavar="RUN_ID"),
+    click.option("--model", metavar="NAME", help="Ask this model this time: gateway/model, or rules."),
+    *OWNER,
+    show=say_learned,
+    doing="weighing claims",
+    flush=True,
+)
+def learn(memory: "Memory", run_id: str, **given: Any) -> Any:
+    """Weigh the bank's claims by a run and its feedback.
+
+    The claims of the items that the run used or resembles; 'rollback' takes it back.
+    """
+    return memory.learn(run_id, **given, actor="user")
+
+
+def _compound(review: Review) -> str:
+    modifier = on_one_line(review.modifier or "no modifier")
+    if review.cid is None:
+        return f"{modifier}: {review.status} ({review.reason})"
+    name = f" {on_one_line(review.name)}" if review.name else ""
+    resolved = review.status == "resolved"
+    found = f"has_cooh {_yes_no(review.has_cooh)}" if resolved else f"{review.status} ({review.reason})"
+    return f"{modifier} → CID {review.cid}{name}, {found}"
+
+
+def _yes_no(value: bool | None) -> str:
+    return "unknown" if value is None else "true" if value else "false"
 
 
 def _state(run: RunRecord) -> str:

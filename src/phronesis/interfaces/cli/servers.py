@@ -8,19 +8,22 @@ import sys
 import threading
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from phronesis.config.locations import daemon_enabled
 from phronesis.core.api_keys import ApiKey
 from phronesis.core.ids import short_id
-from phronesis.errors import MissingExtra, PhronesisError
+from phronesis.errors import MissingExtra
 from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.dispatch import run_for_client
-from phronesis.interfaces.cli.options import Options, Store, with_owner, with_store
-from phronesis.interfaces.cli.output import say, say_json, table
-from phronesis.interfaces.daemon_endpoint import START_SECONDS, UNIX, Connection, can_start, connect
+from phronesis.interfaces.cli.options import Options, ShortId, Store, command, with_owner, with_store
+from phronesis.interfaces.cli.output import say, say_json, say_table
+from phronesis.interfaces.daemon_endpoint import START_SECONDS, UNIX, Connection, can_start, connect, connect_or_say_why
+
+if TYPE_CHECKING:
+    from phronesis.memory import Memory
 
 
 @click.command()
@@ -75,11 +78,8 @@ def mcp(*, store: Store, scope: Options, http: bool, host: str, port: int, alone
 
 def _relay_stdio(store: Store, options: dict[str, Any]) -> bool:
     """Connect stdin and stdout to an MCP session in the daemon, until either ends; return False if there is none."""
-    try:
-        connection = connect(store.name(), {"service": "mcp", "options": options}, start_seconds=START_SECONDS)
-    except PhronesisError as error:
-        click.echo(f"phronesis: {error.message}; this session opens the store itself", err=True)
-        return False
+    service = {"service": "mcp", "options": options}
+    connection = connect_or_say_why(store.name(), service, caller="session", start_seconds=START_SECONDS)
     if connection is None:
         return False
     threading.Thread(target=_send_stdin, args=(connection,), daemon=True).start()
@@ -277,35 +277,30 @@ def create_key(*, role: str, label: str, actor: str, user_id: str | None, store:
     store.answer({"token": token, "key": key}, lambda _: say(token, kept))
 
 
-@click.command()
-@with_store
-def list_keys(*, store: Store) -> None:
-    """List keys and OAuth grants, revoked ones too.
-
-    Each with its id, role, user, label and actor; a token cannot be read again.
-    """
-    store.run(lambda memory: memory.admin.keys.list(), _say_keys)
-
-
-@click.command()
-@click.argument("key_id", metavar="ID")
-@with_store
-def revoke_key(key_id: str, *, store: Store) -> None:
-    """Revoke a key, or the grant of an OAuth client.
-
-    Servers refuse it within seconds, and the grants that were made with it. It stays in the list, with the time, and
-    cannot be restored: create another.
-    """
-    store.run(lambda memory, one: memory.admin.keys.revoke(one), lambda key: _say_keys([key]), key_id)
-
-
 def _say_keys(keys: Sequence[ApiKey]) -> None:
-    if not keys:
-        say("there are no keys: the server takes anybody on this machine, and nobody else")
-        return
     rows = []
     for one in keys:
         state = "active" if one.revoked_at is None else f"revoked {one.revoked_at:%Y-%m-%d}"
         about = (short_id(one.id), one.role.name.lower(), one.user_id, one.actor, f"{one.created_at:%Y-%m-%d}")
         rows.append((*about, state, one.label))
-    say(*table(rows, head=("id", "role", "user", "actor", "made", "state", "label")))
+    head = ("id", "role", "user", "actor", "made", "state", "label")
+    say_table(rows, head=head, nothing="there are no keys: the server takes anybody on this machine, and nobody else")
+
+
+@command(show=_say_keys)
+def list_keys(memory: "Memory") -> Any:
+    """List keys and OAuth grants, revoked ones too.
+
+    Each with its id, role, user, label and actor; a token cannot be read again.
+    """
+    return memory.admin.keys.list()
+
+
+@command(click.argument("key_id", metavar="ID", type=ShortId()), show=lambda key: _say_keys([key]))
+def revoke_key(memory: "Memory", key_id: str) -> Any:
+    """Revoke a key, or the grant of an OAuth client.
+
+    Servers refuse it within seconds, and the grants that were made with it. It stays in the list, with the time, and
+    cannot be restored: create another.
+    """
+    return memory.admin.keys.revoke(key_id)

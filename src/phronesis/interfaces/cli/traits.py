@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
 from phronesis.core.ids import short_id
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import NotFound
-from phronesis.interfaces.cli.options import AS_OF, LIMIT, REASON, Store, complete_id, with_store
+from phronesis.interfaces.cli.options import AS_OF, LIMIT, REASON, ShortId, Store, command, complete_id, with_store
 from phronesis.interfaces.cli.output import (
     count_of,
     cut,
@@ -19,6 +19,7 @@ from phronesis.interfaces.cli.output import (
     on_one_line,
     say,
     say_cut,
+    say_table,
     say_undo,
     second,
     show_waiting,
@@ -38,7 +39,7 @@ FACETS: Final = ("personality", "value")
 """The words of `phronesis.traits.laws`, which is not imported for ``--help``; a test holds them together."""
 
 PERSON = click.option("--user", "user_id", metavar="ID", required=True, help="Whose traits.")
-_TRAIT = click.argument("trait_id", metavar="ID")
+_TRAIT = click.argument("trait_id", metavar="ID", type=ShortId())
 
 
 @click.command()
@@ -69,21 +70,33 @@ def reflect(ctx: click.Context, *, user_id: str, force: bool, session_ended: boo
         ctx.exit(1)
 
 
-@click.command()
-@PERSON
-@click.option("--min-stage", type=click.Choice(STAGES), default="emerging", show_default=True, help="At least this.")
-@click.option("--subtype", type=click.Choice(SUBTYPES), help="Only these.")
-@click.option("--context", type=click.Choice(CONTEXTS), help="Only what shows there.")
-@AS_OF
-@with_store
-def list_traits(
-    *, user_id: str, min_stage: str, subtype: str | None, context: str | None, as_of: str | None, store: Store
-) -> None:
+def say_traits(found: Sequence["Trait"]) -> None:
+    """Print traits, one a line, the sides of a trait under it."""
+    rows = []
+    for trait in found:
+        for mark, one in (("", trait), *(("└ ", side) for side in trait.sides)):
+            name, evidence = f"{mark}{short_id(one.id)}", for_against(one.evidence)
+            rows.append((name, one.stage, _sure(one), one.subtype, one.context, evidence, one.content))
+    head = ("trait", "stage", "confidence", "subtype", "context", "for:against", "")
+    say_table(rows, head=head, nothing="no trait is known there")
+
+
+@command(
+    PERSON,
+    click.option(
+        "--min-stage", type=click.Choice(STAGES), default="emerging", show_default=True, help="At least this."
+    ),
+    click.option("--subtype", type=click.Choice(SUBTYPES), help="Only these."),
+    click.option("--context", type=click.Choice(CONTEXTS), help="Only what shows there."),
+    AS_OF,
+    show=say_traits,
+)
+def list_traits(memory: "Memory", user_id: str, **given: Any) -> Any:
     """List a user's traits, the surest first.
 
     Trends and candidates are guesses, and shown only when --min-stage asks for them.
     """
-    store.run(lambda memory: memory.get_user_traits(user_id, min_stage, subtype, context, as_of=as_of), say_traits)
+    return memory.get_user_traits(user_id, **given)
 
 
 @click.command()
@@ -106,52 +119,50 @@ def show_trait(trait_id: str, *, as_of: str | None, store: Store) -> None:
     store.answer(trait, lambda one: say_trait(one, near))
 
 
-@click.command()
-@_TRAIT
-@click.option("--content", metavar="TEXT", help="What is true instead, in one sentence.")
-@click.option("--context", type=click.Choice(CONTEXTS), help="Where it shows.")
-@click.option("--facet", type=click.Choice(FACETS), help="Of a core trait.")
-@REASON
-@with_store
-def correct_trait(
-    trait_id: str, *, content: str | None, context: str | None, facet: str | None, reason: str | None, store: Store
-) -> None:
+@command(
+    _TRAIT,
+    click.option("--content", metavar="TEXT", help="What is true instead, in one sentence."),
+    click.option("--context", type=click.Choice(CONTEXTS), help="Where it shows."),
+    click.option("--facet", type=click.Choice(FACETS), help="Of a core trait."),
+    REASON,
+    show=say_edited,
+    flush=True,
+)
+def correct_trait(memory: "Memory", trait_id: str, **given: Any) -> Any:
     """Correct a trait; no later reflection writes over it.
 
     Correct its words, its context or its facet. The history keeps what it was.
     """
-    store.run(
-        lambda memory, one: memory.traits.correct(
-            one, content=content, context=context, facet=facet, reason=reason, actor="user"
-        ),
-        say_edited,
-        trait_id,
-        flush=True,
-    )
+    return memory.traits.correct(trait_id, **given, actor="user")
 
 
-@click.command()
-@_TRAIT
-@REASON
-@with_store
-def delete_trait(trait_id: str, *, reason: str | None, store: Store) -> None:
+@command(_TRAIT, REASON, show=say_edited)
+def delete_trait(memory: "Memory", trait_id: str, **given: Any) -> Any:
     """Say that a trait is wrong: it does not come back.
 
     Neither the same words nor the same memories make it again. Its history stays; 'delete --erase' removes it too.
     """
-    store.run(lambda memory, one: memory.traits.delete(one, reason=reason, actor="user"), say_edited, trait_id)
+    return memory.traits.delete(trait_id, **given, actor="user")
 
 
-@click.command()
-@PERSON
-@LIMIT
-@with_store
-def list_cycles(*, user_id: str, limit: int, store: Store) -> None:
+def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
+    """Print reflections, newest first."""
+    rows = []
+    for one in found:
+        began = (one.started_at and second(one.started_at), one.status, _brief(one), one.memories_scanned)
+        came = (one.error or came_to(one), len(one.refused) or "")
+        rows.append((*began, *came, one.made_by, _cost(one), short_id(one.entry_id or "")))
+    head = ("when", "status", "why", "new", "came to", "refused", "by", "cost", "entry")
+    say_table(rows, head=head, nothing="nobody reflected there")
+
+
+@command(PERSON, LIMIT, show=say_cycles)
+def list_cycles(memory: "Memory", user_id: str, limit: int) -> Any:
     """List the reflections on a user, newest first.
 
     Each with what set it off, how many memories it looked at and what came of it.
     """
-    store.run(lambda memory: memory.traits.reflections(user_id, limit=limit), say_cycles)
+    return memory.traits.reflections(user_id, limit=limit)
 
 
 def _read(memory: "Memory", trait_id: str, as_of: str | None) -> "Trait":
@@ -214,9 +225,6 @@ def figures(found: "ReflectionTrigger") -> str:
 
 def say_reflected(cycle: "ReflectionCycle", found: "ReflectionTrigger", changes: Iterable[str] = ()) -> None:
     """Print what a reflection came to, and ``found``: the figures as they were before."""
-    if cycle.pending:
-        say_undo(cycle.entry_id, pending=True)
-        return
     reason = why(cycle.trigger_type, cycle.trigger_value)
     if cycle.status == "not_due":
         say(f"not due: {reason}", f"    {figures(found)}")
@@ -260,19 +268,6 @@ def _moved(one: "Trait") -> str:
     return f"{_stage_of(one)}  {on_one_line(one.content)}  {short_id(one.id)}"
 
 
-def say_traits(found: Sequence["Trait"]) -> None:
-    """Print traits, one a line, the sides of a trait under it."""
-    if not found:
-        say("no trait is known there")
-        return
-    rows = []
-    for trait in found:
-        for mark, one in (("", trait), *(("└ ", side) for side in trait.sides)):
-            name, evidence = f"{mark}{short_id(one.id)}", for_against(one.evidence)
-            rows.append((name, one.stage, _sure(one), one.subtype, one.context, evidence, one.content))
-    say_cut(*table(rows, head=("trait", "stage", "confidence", "subtype", "context", "for:against", "")))
-
-
 def say_trait(trait: "Trait", near: "Mapping[str, Sequence[Trait]] | None" = None) -> None:
     """Print all that is known of a trait; ``near`` are the traits around it by their title, where they were read."""
     parents = ", ".join(map(short_id, trait.parent_ids)) if near is None else ""
@@ -294,19 +289,6 @@ def say_evidence(rows: Sequence["TraitEvidence"]) -> None:
                 (row.quality, day(_time_of(row)), row.session_id, short_id(row.memory_id), row.content) for row in found
             ]
             say_cut("", f"{title}: {len(found)}", *table(cells, indent="    "))
-
-
-def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
-    """Print reflections, newest first."""
-    if not found:
-        say("nobody reflected there")
-        return
-    rows = []
-    for one in found:
-        began = (one.started_at and second(one.started_at), one.status, _brief(one), one.memories_scanned)
-        came = (one.error or came_to(one), len(one.refused) or "")
-        rows.append((*began, *came, one.made_by, _cost(one), short_id(one.entry_id or "")))
-    say_cut(*table(rows, head=("when", "status", "why", "new", "came to", "refused", "by", "cost", "entry")))
 
 
 def in_short(cycle: "ReflectionCycle") -> str:

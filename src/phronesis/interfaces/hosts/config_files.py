@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from phronesis.config.locations import data_folder
 from phronesis.errors import InputError
 from phronesis.interfaces.hosts import json_text
 from phronesis.interfaces.hosts.json_text import Place
@@ -23,27 +24,6 @@ OWN_NAME: Final = "phronesis"
 BEGIN: Final = "# phronesis: begin"
 END: Final = "# phronesis: end"
 """Comments around our part of a TOML file."""
-
-
-class ConfigFile(Protocol):
-    """A file of a host with a part that is ours."""
-
-    @property
-    def path(self) -> Path:
-        """Return where it is."""
-        ...
-
-    def installed(self, text: str | None) -> str:
-        """Return its text with our part; ``text`` is None if there is no file. InputError: it cannot be read."""
-        ...
-
-    def removed(self, text: str, former: Former) -> str | None:
-        """Return its text without our part; None if there was no file. ``former`` is empty if nothing is known."""
-        ...
-
-    def former(self, text: str | None) -> Former:
-        """Return what is in the places of our part in a text without it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +205,14 @@ class OwnFile:
         return {(): text}
 
 
+ConfigFile = JsonFile | TomlFile | OwnFile
+"""A file of a host with a part that is ours.
+
+``installed`` returns its text with our part (InputError: it cannot be read), ``removed`` without it, or None if there
+was no file, and ``former`` what is in the places of our part in a text without it: empty if nothing is known.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A change of one file: its texts before and after, None where there is no file."""
@@ -292,6 +280,13 @@ class InstallRecord:
     files: dict[Path, Former] = field(default_factory=dict)
     folders: list[Path] = field(default_factory=list)
     """Those that were made, the outermost first."""
+    program: str = ""
+    """The program that the host runs."""
+
+    @classmethod
+    def of_host(cls, name: str) -> "InstallRecord":
+        """Return the record of the installation in a host."""
+        return cls.read(data_folder() / "hosts" / f"{name}.json")
 
     @classmethod
     def read(cls, path: Path) -> "InstallRecord":
@@ -299,7 +294,7 @@ class InstallRecord:
         try:
             held = json.loads(path.read_bytes())
             files = {Path(name): {tuple(place): text for place, text in held["files"][name]} for name in held["files"]}
-            return cls(path, files, [Path(name) for name in held["folders"]])
+            return cls(path, files, [Path(name) for name in held["folders"]], held.get("program", ""))
         except (OSError, ValueError, LookupError, TypeError):
             return cls(path)
 
@@ -325,7 +320,8 @@ class InstallRecord:
 
     def _save(self) -> None:
         files = {str(path): [[list(place), text] for place, text in one.items()] for path, one in self.files.items()}
-        held = {"files": files, "folders": [str(one) for one in dict.fromkeys(self.folders)]}
+        folders = [str(one) for one in dict.fromkeys(self.folders)]
+        held = {"files": files, "folders": folders, "program": self.program}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.touch(mode=0o600)
         self.path.write_text(json.dumps(held, indent=2) + "\n", encoding="utf-8")
