@@ -366,14 +366,13 @@ def declared(columns: str, key: str = "") -> Iterator[sa.Column[Any]]:
         yield sa.Column(name, own, primary_key=name in keys, nullable=null, autoincrement=False, info=info)
 
 
-collection: Final = sa.MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
+NAMING: Final = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "pk": "pk_%(table_name)s",
+}
+collection: Final = sa.MetaData(naming_convention=NAMING)
 
 
 def table(name: str, columns: str, *more: sa.schema.SchemaItem, key: str = "", small: bool = False) -> sa.Table:
