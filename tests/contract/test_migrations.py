@@ -17,7 +17,7 @@ from phronesis import Memory
 from phronesis.errors import SchemaMissing, SchemaTooNew, StorageError
 from phronesis.store import schema
 from phronesis.store.database import SEARCH_PATH, Database, connect
-from phronesis.store.migrations import HEAD, check, open_schema, read_version, upgrade
+from phronesis.store.migrations import HEAD, open_schema, read_version, upgrade
 from phronesis.store.schema import RESOURCE_TABLES
 from postgres_databases import Databases, _url
 
@@ -133,7 +133,6 @@ def test_opening_prepares_an_empty_database(bare_url: str, bound: Callable[[str]
     with Memory.open(bare_url, policy=NO_MODEL) as memory:
         assert [item.content for item in memory.get_all(user_id="ada")] == ["hello"]
     database = bound(bare_url)
-    check(database)
     upgrade(database)
     assert read_version(database) == HEAD
 
@@ -157,18 +156,13 @@ def test_threads_that_open_new_databases_together_all_succeed(tmp_path: Path) ->
         assert list(pool.map(opened, range(8))) == [0] * 8
 
 
-def test_check_tells_an_empty_database(bare_url: str, bound: Callable[[str], Database]) -> None:
-    with pytest.raises(SchemaMissing, match="phronesis store upgrade"):
-        check(bound(bare_url))
-
-
 @pytest.mark.parametrize("version", ["9999", "ae1027a6acf"])
 def test_a_newer_database_is_left_alone(database_url: str, version: str, bound: Callable[[str], Database]) -> None:
     database = bound(database_url)
     with database.engine.begin() as connection:
         prefix = "phronesis." if database.dialect == "postgresql" else ""
         connection.exec_driver_sql(f"UPDATE {prefix}alembic_version SET version_num = '{version}'")
-    for act in (open_schema, upgrade, check):
+    for act in (open_schema, upgrade):
         with pytest.raises(SchemaTooNew, match=version):
             act(database)
 

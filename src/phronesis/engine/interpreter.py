@@ -50,17 +50,12 @@ class _LaneTurns:
         self._guard = threading.Lock()
 
     @contextmanager
-    def of(self, tenant: str, lane_id: int) -> Iterator[bool]:
-        """Hold a lane's turn; the value says whether another thread had it first."""
+    def of(self, tenant: str, lane_id: int) -> Iterator[None]:
+        """Hold a lane's turn."""
         with self._guard:
             held = self._locks.setdefault((tenant, lane_id), _LaneLock())
-        waited = not held.lock.acquire(blocking=False)
-        if waited:
-            held.lock.acquire()
-        try:
-            yield waited
-        finally:
-            held.lock.release()
+        with held.lock:
+            yield
 
 
 class _LaneLock:
@@ -97,7 +92,6 @@ class Interpreter:
         lane_id: int,
         *,
         until: int | None = None,
-        known: tuple[Lane, Entry] | None = None,
         give_way: Callable[[], bool] = lambda: False,
     ) -> AppliedEntry | None:
         """Apply a lane's pending entries, oldest first, up to entry ``until`` (default: the head).
@@ -107,26 +101,21 @@ class Interpreter:
         StorageError (the database fails) and HandlerMissing (unknown to this version) do not count as failures of an
         entry: it stays pending.
 
-        ``known`` avoids reading again what the caller just wrote: the lane before its entry, and the entry.
         ``give_way`` is called between two transactions that applied entries; draining stops when it returns true.
         """
         result: AppliedEntry | None = None
         alone = 0
         while True:
-            with self._turns.of(tenant, lane_id) as waited:
-                if not waited and known is not None and known[0].applied_seq == known[1].seq - 1:
-                    (lane, entry), stored, end = known, [], known[1].seq
-                else:
-                    with self.database.transaction(tenant, "read") as unit:
-                        lane = get_lane(unit, lane_id)
-                        end = lane.head_seq if until is None else until
-                        if lane.applied_seq >= end:
-                            if result is None and until is not None:
-                                _raise_if_failed(unit, lane_id, until)
-                            return result
-                        entry = load_entries(unit, lane, after=lane.applied_seq, until=end, limit=1)[0]
-                        stored = stored_outcomes(unit, [entry.id])[entry.id]
-                known = None
+            with self._turns.of(tenant, lane_id):
+                with self.database.transaction(tenant, "read") as unit:
+                    lane = get_lane(unit, lane_id)
+                    end = lane.head_seq if until is None else until
+                    if lane.applied_seq >= end:
+                        if result is None and until is not None:
+                            _raise_if_failed(unit, lane_id, until)
+                        return result
+                    entry = load_entries(unit, lane, after=lane.applied_seq, until=end, limit=1)[0]
+                    stored = stored_outcomes(unit, [entry.id])[entry.id]
                 try:
                     applied = self._advance(tenant, lane, entry, stored, end if entry.seq > alone else entry.seq)
                 except Exception as error:

@@ -121,7 +121,7 @@ class Writer:
         if not wait:
             return WriteResult(entry, None, recorded.repeated, pending=recorded.lane.applied_seq < entry.seq)
         try:
-            applied = self.interpreter.drain(tenant, entry.lane_id, until=entry.seq, known=(recorded.lane, entry))
+            applied = self.interpreter.drain(tenant, entry.lane_id, until=entry.seq)
         except LATER as error:
             _log_pending(entry, error)
             return WriteResult(entry, None, recorded.repeated, pending=True)

@@ -17,6 +17,7 @@ from phronesis.store.compiled_statements import (
     in_subquery,
     insert_ignore,
     list_value,
+    listed_in_lane,
     looked_up,
     own_lane,
     upsert,
@@ -98,20 +99,14 @@ def read_evidence(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> dict[str
 
 @cache
 def _evidence_of(dialect: str) -> sa.Select[Any]:
-    # The sum keeps a database from walking the lane by one of its indexes instead of looking the items up.
-    lane = evidence.c.lane_id + sa.literal_column("0")
-    found = sa.select(*_EVIDENCE_COLUMNS).where(
-        evidence.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_list(evidence.c.item_id, dialect)
-    )
+    found = sa.select(*_EVIDENCE_COLUMNS).where(*listed_in_lane(evidence.c.item_id, dialect))
     return found.order_by(*list(evidence.primary_key.columns)[1:])
 
 
 @cache
 def _origins(dialect: str) -> sa.Select[Any]:
     return sa.select(evidence.c.item_id, evidence.c.source_item_id).where(
-        evidence.c.tenant_id == sa.bindparam("t"),
-        in_list(evidence.c.item_id, dialect),
-        evidence.c.lane_id + sa.literal_column("0") == sa.bindparam("l"),
+        *listed_in_lane(evidence.c.item_id, dialect),
         evidence.c.polarity == sa.bindparam("p"),
         evidence.c.source_item_id.is_not(None),
     )

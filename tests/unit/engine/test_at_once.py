@@ -12,7 +12,7 @@ from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.store.lane_view import LaneView
-from phronesis.store.log import find_failure
+from phronesis.store.log import failures_of
 
 TEXT = {"kind": "fact", "content": "tea is hot"}
 
@@ -85,7 +85,7 @@ def test_a_handler_that_fails_leaves_the_entry_and_nothing_of_its_own(tmp_path: 
         assert calls[1:] == [entry_id, entry_id]
         assert calls[0] != entry_id  # the first was never recorded
         with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
-            failure = find_failure(unit, entry_id)
+            failure = failures_of(unit, [entry_id]).get(entry_id)
         assert failure is not None
         assert failure["attempts"] == 1
         assert memory.admin.rebuild(verify=True).entries == 1

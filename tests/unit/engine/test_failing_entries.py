@@ -15,7 +15,7 @@ from phronesis.core.entries import Entry
 from phronesis.engine.handler import Handler
 from phronesis.errors import Conflict, EntryFailed, Erased, StorageError
 from phronesis.memory import Memory
-from phronesis.store.log import find_failure
+from phronesis.store.log import failures_of
 
 TEXT = {"kind": "fact", "content": "tea is hot"}
 
@@ -83,7 +83,7 @@ def test_the_log_of_failures_quotes_nothing(memory: Memory, fault: Fault) -> Non
     with pytest.raises(EntryFailed) as raised:
         memory.add("bad tea", user_id="alice", kind="fact")
     with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
-        failure = find_failure(unit, raised.value.details["entry_id"])
+        failure = failures_of(unit, [raised.value.details["entry_id"]]).get(raised.value.details["entry_id"])
     assert failure is not None
     assert "bad tea" not in str(failure)
 

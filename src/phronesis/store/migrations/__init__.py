@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
 
 from phronesis.errors import InputError, PhronesisError, SchemaMissing, SchemaTooNew, StorageError
 from phronesis.store.database import APPLICATION_ROLE, SEARCH_PATH, Database
@@ -68,15 +69,6 @@ def _raise_to_head(database: Database, version: str | None) -> None:
     upgrade(database)
 
 
-def check(database: Database) -> None:
-    """Raise SchemaMissing or SchemaTooNew unless the schema is this version's. Changes nothing."""
-    version = read_version(database)
-    _refuse_newer(version)
-    if version != HEAD:
-        held = "no schema yet" if version is None else f"schema {version}"
-        raise SchemaMissing(f"the database has {held}, this Phronesis needs {HEAD}; {REMEDY}")
-
-
 def upgrade(database: Database) -> None:
     """Run the missing migrations in one transaction; do nothing when there are none.
 
@@ -112,8 +104,9 @@ def _run_migrations(connection: sa.Connection, version: str | None) -> None:
 def sqlite_statements() -> Sequence[str]:
     """Return the statements that make SQLite's tables, cached: compiling takes four times as long as running them."""
     worded: list[str] = []
+    dialect = sqlite.dialect()
     engine = sa.create_mock_engine(
-        "sqlite://", lambda made, *_, **__: worded.append(str(made.compile(dialect=engine.dialect)))
+        "sqlite://", lambda made, *_, **__: worded.append(str(made.compile(dialect=dialect)))
     )
     metadata.create_all(engine, checkfirst=False)
     return worded
