@@ -38,10 +38,6 @@ BATCH: Final = 64
 logger = logging.getLogger(__name__)
 
 
-class NotAtOnce(Exception):
-    """Applying an entry in its recording transaction failed."""
-
-
 class _LaneTurns:
     """Locks of lanes: threads of a process take turns in a lane, so that no model is asked twice about an entry."""
 
@@ -50,12 +46,17 @@ class _LaneTurns:
         self._guard = threading.Lock()
 
     @contextmanager
-    def of(self, tenant: str, lane_id: int) -> Iterator[None]:
-        """Hold a lane's turn."""
+    def of(self, tenant: str, lane_id: int) -> Iterator[bool]:
+        """Hold a lane's turn; the value says whether another thread had it first."""
         with self._guard:
             held = self._locks.setdefault((tenant, lane_id), _LaneLock())
-        with held.lock:
-            yield
+        waited = not held.lock.acquire(blocking=False)
+        if waited:
+            held.lock.acquire()
+        try:
+            yield waited
+        finally:
+            held.lock.release()
 
 
 class _LaneLock:
@@ -92,6 +93,7 @@ class Interpreter:
         lane_id: int,
         *,
         until: int | None = None,
+        known: tuple[Lane, Entry] | None = None,
         give_way: Callable[[], bool] = lambda: False,
     ) -> AppliedEntry | None:
         """Apply a lane's pending entries, oldest first, up to entry ``until`` (default: the head).
@@ -101,21 +103,26 @@ class Interpreter:
         StorageError (the database fails) and HandlerMissing (unknown to this version) do not count as failures of an
         entry: it stays pending.
 
+        ``known`` avoids reading again what the caller just wrote: the lane before its entry, and the entry.
         ``give_way`` is called between two transactions that applied entries; draining stops when it returns true.
         """
         result: AppliedEntry | None = None
         alone = 0
         while True:
-            with self._turns.of(tenant, lane_id):
-                with self.database.transaction(tenant, "read") as unit:
-                    lane = get_lane(unit, lane_id)
-                    end = lane.head_seq if until is None else until
-                    if lane.applied_seq >= end:
-                        if result is None and until is not None:
-                            _raise_if_failed(unit, lane_id, until)
-                        return result
-                    entry = load_entries(unit, lane, after=lane.applied_seq, until=end, limit=1)[0]
-                    stored = stored_outcomes(unit, [entry.id])[entry.id]
+            with self._turns.of(tenant, lane_id) as waited:
+                if not waited and known is not None and known[0].applied_seq == known[1].seq - 1:
+                    (lane, entry), stored, end = known, [], known[1].seq
+                else:
+                    with self.database.transaction(tenant, "read") as unit:
+                        lane = get_lane(unit, lane_id)
+                        end = lane.head_seq if until is None else until
+                        if lane.applied_seq >= end:
+                            if result is None and until is not None:
+                                _raise_if_failed(unit, lane_id, until)
+                            return result
+                        entry = load_entries(unit, lane, after=lane.applied_seq, until=end, limit=1)[0]
+                        stored = stored_outcomes(unit, [entry.id])[entry.id]
+                known = None
                 try:
                     applied = self._advance(tenant, lane, entry, stored, end if entry.seq > alone else entry.seq)
                 except Exception as error:
@@ -136,23 +143,9 @@ class Interpreter:
                 return applied
 
     def is_quick(self, verb: str) -> bool:
-        """Return whether entries of a verb may be applied as they are recorded."""
+        """Return whether entries of a verb take little time to prepare."""
         handler = self.stepper.registry[verb]
         return (handler.prepare is None or handler.quick) and verb not in self.effects
-
-    def prepares(self, verb: str) -> bool:
-        """Return whether entries of a verb need preparing."""
-        return self.stepper.registry[verb].prepare is not None
-
-    def prepared(self, tenant: str, entry: Entry) -> list[Outcome]:
-        """Prepare an entry that is not recorded yet; NotAtOnce when that fails."""
-        prepare = self.stepper.registry[entry.verb].prepare
-        bench = PrepareContext(self.database, tenant, entry.lane_id)
-        try:
-            return check_outcomes(() if prepare is None else prepare(bench, entry))
-        except Exception as error:
-            logger.info("an entry (%s) was not prepared at once: %s", entry.verb, type(error).__name__)
-            raise NotAtOnce from error
 
     def preview(self, tenant: str, lane: Lane, entry: Entry) -> tuple[AppliedEntry, Mapping[str, Item]]:
         """Return what an entry that is not recorded would do to a lane, and the items it would touch as they are.
@@ -164,23 +157,6 @@ class Interpreter:
         roles = by_role(check_outcomes(() if prepare is None else prepare(bench, entry)))
         with self.database.transaction(tenant, "read") as unit:
             return self.stepper.resolve(LaneView(unit, lane), entry, roles)
-
-    def at_once(
-        self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome] | None = None
-    ) -> AppliedEntry | None:
-        """Apply a new entry in the transaction that records it, which saves a commit and a read.
-
-        ``outcomes`` are its prepared outcomes, None for a verb without preparation. Returns None when an older entry is
-        pending. NotAtOnce when it fails: the caller rolls back and records the entry alone, so that ``drain`` meets the
-        failure again.
-        """
-        if lane.applied_seq != entry.seq - 1:
-            return None
-        try:
-            return self._apply(unit, lane, entry, outcomes or (), keep=outcomes is not None)
-        except Exception as error:
-            logger.info("an entry (%s) was not applied at once: %s", entry.verb, type(error).__name__)
-            raise NotAtOnce from error
 
     def degraded(self, tenant: str, entry_id: str) -> tuple[Degraded, ...]:
         """Return the roles in which rules replaced a model when an entry was prepared."""

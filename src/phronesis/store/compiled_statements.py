@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import sqlalchemy as sa
@@ -68,7 +67,11 @@ def _compile_form(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...])
     codes = ((n, c.type, _FLOAT8 if isinstance(c.type, sa.Double) else None) for n, c in columns_read)
     made = ((n, kind.dialect_impl(dialect).result_processor(dialect, code)) for n, kind, code in codes)
     reading = [(n, make) for n, make in made if make is not None]
-    bound = _by_position(binds) if compiled.positional else _by_name(binds)
+
+    def bound(row: Mapping[str, Any]) -> Any:
+        made = ((name, row[name] if make is None else make(row[name])) for name, make in binds)
+        return [value for _, value in made] if compiled.positional else dict(made)
+
     values = (lambda row: bound({**fixed, **row})) if fixed else bound  # with the literal values of the statement
     # PostgreSQL would send bytes as text, two digits each.
     sends_bytes = dialect.name == "postgresql" and any(_is_bytes(c.type) for _, c in columns_read)
@@ -85,27 +88,6 @@ def _bind_processor(kind: Any, dialect: sa.Dialect) -> _Make | None:
         return None  # both drivers take bytes as they are; SQLAlchemy would wrap each
     make: _Make | None = kind.dialect_impl(dialect).bind_processor(dialect)
     return make
-
-
-def _by_position(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str, Any]], Any]:
-    names = [name for name, _ in binds]
-    making = [(n, make) for n, (_, make) in enumerate(binds) if make is not None]
-    pick = itemgetter(*names) if len(names) > 1 else lambda row: (row[names[0]],)
-    if not making:
-        return pick
-
-    def values(row: Mapping[str, Any]) -> Any:
-        picked = [*pick(row)]
-        for n, make in making:
-            if picked[n] is not None:  # which is NULL, of whatever type
-                picked[n] = make(picked[n])
-        return picked
-
-    return values
-
-
-def _by_name(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str, Any]], Any]:
-    return lambda row: {name: row[name] if make is None else make(row[name]) for name, make in binds}
 
 
 def run_many(unit: Unit, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -81,8 +81,6 @@ def heads_between(unit: Unit, lane: Lane, low: str, high: str, *, until: str) ->
 def rows_between(unit: Unit, lane: Lane, low: str, high: str, asked: RowPage = EVERY) -> list[NamedRow]:
     """Return the items of these names, last changed first."""
     bound = _bound(unit, lane, low, high)
-    if asked.inside is None and asked.meets is None and asked.limit is None:
-        return [NamedRow(*row) for row in fetch(unit, _items_query(unit.dialect), bound)][asked.offset :]
     # From the index alone where nothing is compared; the rows, which may be long, are read of the page only.
     compared = asked.inside.compared if asked.inside is not None else ()
     for n, one in enumerate(compared):
@@ -91,12 +89,8 @@ def rows_between(unit: Unit, lane: Lane, low: str, high: str, asked: RowPage = E
         bound["key"] = asked.inside.key
     kinds = tuple((one.order, isinstance(one.value, str)) for one in compared)
     last = None if asked.limit is None else asked.offset + asked.limit
-    ids = [
-        row[0]
-        for row in fetch(
-            unit, _ids(unit.dialect, kinds, asked.meets is None and last is not None), {**bound, "last": last}
-        )
-    ]
+    statement = _ids(unit.dialect, kinds, asked.meets is None and last is not None)
+    ids = [row[0] for row in fetch(unit, statement, {**bound, "last": last})]
     out: list[NamedRow] = []
     for batch in batches(ids if asked.meets is not None else ids[asked.offset :]):
         if last is not None and len(out) >= last:
@@ -117,11 +111,6 @@ def _columns(dialect: str) -> list[Any]:
 @cache
 def _item_query(dialect: str) -> sa.Select[Any]:
     return sa.select(*_columns(dialect)).where(*_IN_LANE, items.c.external_id == sa.bindparam("x"))
-
-
-@cache
-def _items_query(dialect: str) -> sa.Select[Any]:
-    return sa.select(*_columns(dialect)).where(*_SHOWN).order_by(*_NEWEST)
 
 
 @cache

@@ -216,26 +216,26 @@ def drop_entities(unit: Unit, lane_id: int, entity_ids: Sequence[str], where: Se
 
 def lane_edges(unit: Unit, lane_id: int) -> list[Edge]:
     """Return all of a lane's edges."""
-    query = sa.select(*_EDGE_COLUMNS).where(*own_lane(unit, edges, lane_id))
-    return [_edge(row) for row in unit.run(query).mappings()]
+    return [_edge(row) for row in _of_lane(unit, edges, _EDGE_COLUMNS, lane_id)]
 
 
 def lane_evidence(unit: Unit, lane_id: int) -> list[EvidenceRow]:
     """Return all of a lane's evidence."""
-    query = sa.select(*_EVIDENCE_COLUMNS).where(*own_lane(unit, evidence, lane_id))
-    return [EvidenceRow.from_row(dict(row)) for row in unit.run(query).mappings()]
+    return [EvidenceRow.from_row(dict(row)) for row in _of_lane(unit, evidence, _EVIDENCE_COLUMNS, lane_id)]
 
 
 def lane_entities(unit: Unit, lane_id: int) -> list[Entity]:
     """Return all of a lane's entities."""
-    query = sa.select(*_ENTITY_COLUMNS).where(*own_lane(unit, entities, lane_id))
-    return [Entity(**row) for row in unit.run(query).mappings()]
+    return [Entity(**row) for row in _of_lane(unit, entities, _ENTITY_COLUMNS, lane_id)]
 
 
 def lane_mentions(unit: Unit, lane_id: int) -> list[Mention]:
     """Return all of a lane's mentions."""
-    query = sa.select(*_MENTION_COLUMNS).where(*own_lane(unit, mentions, lane_id))
-    return [Mention(**row) for row in unit.run(query).mappings()]
+    return [Mention(**row) for row in _of_lane(unit, mentions, _MENTION_COLUMNS, lane_id)]
+
+
+def _of_lane(unit: Unit, table: sa.Table, columns: Sequence[Any], lane_id: int) -> sa.MappingResult:
+    return unit.run(sa.select(*columns).where(*own_lane(unit, table, lane_id))).mappings()
 
 
 def _edge(row: Any) -> Edge:
