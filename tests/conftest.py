@@ -1,10 +1,8 @@
 """Fixtures that every test may ask for: fresh databases of both kinds."""
 
-import contextlib
 import functools
 import os
 import shutil
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,8 +14,7 @@ import pytest
 from coverage import Coverage
 
 from phronesis.models.reader.token_encoder import TokenEncoder
-from phronesis.store import migrations
-from phronesis.store.database import Database, connect
+from phronesis.store.database import connect
 from phronesis.store.migrations import upgrade
 from postgres_databases import Databases
 from postgres_server import join
@@ -171,34 +168,6 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "memory.db"
     migrate(f"sqlite:///{path}")
     return path
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _made_by_statements(sqlite_template: Path) -> Iterator[None]:
-    """Give an empty SQLite database the template's tables when it is opened: in 4 ms where Alembic takes fifty.
-
-    Half the tests open one, some for every example they draw. Those of the migrations take this away again.
-    """
-    with contextlib.closing(sqlite3.connect(sqlite_template)) as template:
-        made = [
-            sql for (sql,) in template.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
-        ]
-    raise_to_head = migrations._raise_to_head
-
-    @functools.wraps(raise_to_head)
-    def copy_or_raise(database: Database, version: str | None) -> None:
-        if database.dialect != "sqlite" or version is not None:
-            raise_to_head(database, version)
-            return
-        with migrations._migration_lock(database) as connection:
-            if migrations._version(connection) is None:
-                for statement in made:
-                    connection.exec_driver_sql(statement)
-                connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (migrations.HEAD,))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(migrations, "_raise_to_head", copy_or_raise)
-        yield
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

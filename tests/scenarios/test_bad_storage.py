@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import sqlalchemy as sa
@@ -76,17 +77,9 @@ def test_a_full_disk_stores_all_of_a_call_or_nothing(tmp_path: Path, pages: int)
 def test_what_was_recorded_on_a_disk_that_then_was_full_is_pending(tmp_path: Path) -> None:
     with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=POLICY) as memory:
         memory.add("Alice lives in Kyoto", user_id="u")
-        tried = list[str]()
-
-        def failing(*_: Any, **__: Any) -> None:
-            tried.append("items")
-            raise StorageFull("the disk is full")
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("phronesis.store.lane_state.insert_items", failing)
-            done = memory.add("said once", user_id="u", idempotency_key="k")
-        assert done.pending
-        assert len(tried) == 2  # in the entry's transaction, and in one of its own
+        full = StorageFull("the disk is full")
+        with mock.patch("phronesis.store.lane_state.insert_items", side_effect=full):
+            assert memory.add("said once", user_id="u", idempotency_key="k").pending
         again = memory.add("said once", user_id="u", idempotency_key="k").items
         assert [item.content for item in again] == ["said once"]
         assert len(memory.get_all(user_id="u", kinds=["message"])) == 2

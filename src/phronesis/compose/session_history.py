@@ -29,7 +29,7 @@ from phronesis.recall.browse import turns_of
 from phronesis.store.conversations import find_summary, repeats_of_entries
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
-from phronesis.store.items import ItemState, read_items, read_states
+from phronesis.store.items import ItemHead, read_heads, read_items
 from phronesis.store.lanes import Lane
 from phronesis.store.log import read_entries
 
@@ -80,7 +80,7 @@ def recent_turns(
             text = "" if is_erased(message) else message_text(message)
             if not text.strip() or (state is not None and not state.kept and as_of is None):
                 continue
-            held = state is not None and state.held
+            held = state is not None and state.quarantine is not None
             same = state is not None and not held and (state.version == 1 or edited[identity].content == text)
             blocks.append(_block(message, text, (f"mem:{identity}",) if same else (), held=held))
         known = {message["id"]: message_text(message) for _, message in said if "id" in message}
@@ -104,19 +104,19 @@ def _pending_entries(unit: Unit, lane: Lane, session_id: str) -> list[Entry]:
 
 def _spoken_blocks(
     unit: Unit, lane: Lane, turns: Sequence[Turn]
-) -> tuple[list[tuple[str, Mapping[str, Any]]], dict[str, ItemState]]:
+) -> tuple[list[tuple[str, Mapping[str, Any]]], dict[str, ItemHead]]:
     """Return the messages of turns with the ids of their items, and the states of these items.
 
     A repeated message has no item of its own: its item is that of the message it repeats.
     """
     places = {(turn.entry_id, n): message for turn in turns for n, message in enumerate(turn.messages)}
     ids = {place: item_id(place[0], "message", str(place[1])) for place in places}
-    states = read_states(unit, lane, ids.values())
+    states = read_heads(unit, lane.lane_id, ids.values())
     unknown = {entry for (entry, n), message in places.items() if ids[entry, n] not in states and "id" in message}
     if unknown:
         repeated = {(row.entry_id, row.n): row.item_id for row in repeats_of_entries(unit, sorted(unknown))}
         ids |= repeated
-        states |= read_states(unit, lane, [one for one in repeated.values() if one not in states])
+        states |= read_heads(unit, lane.lane_id, [one for one in repeated.values() if one not in states])
     return [(ids[place], message) for place, message in places.items()], states
 
 
@@ -205,7 +205,7 @@ def working_summary(
 
 def _lines(unit: Unit, lane: Lane, row: SummaryRow) -> list[Block]:
     """Return the stored lines, as data, except those based on something archived, ended or quarantined since."""
-    states = read_states(unit, lane, [source for line in row.lines for source in line.of])
+    states = read_heads(unit, lane.lane_id, [source for line in row.lines for source in line.of])
     return [
         Block(line.text, tuple(f"mem:{source}" for source in line.of), fenced=True, label="So far", place=n)
         for n, line in enumerate(row.lines)

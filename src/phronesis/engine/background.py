@@ -17,7 +17,7 @@ from phronesis.errors import PhronesisError
 from phronesis.store.database import Unit
 from phronesis.store.documents import count_without_vector
 from phronesis.store.lanes import Lane, active_model, get_lane, list_behind
-from phronesis.store.log import entries_with_outcome, find_failure, read_entries
+from phronesis.store.log import entries_with_outcome, failures_of, read_entries
 
 if TYPE_CHECKING:
     from concurrent import futures
@@ -199,6 +199,6 @@ def without_vector(unit: Unit, embedders: "embedders.Embedders") -> int:
 
 def _told(unit: Unit, lane: Lane, entry_id: str) -> dict[str, Any]:
     """Return what a job tells of its entry: whose it is, and the failed attempts."""
-    tried = {"attempts": 0, "code": None, "message": None, **(find_failure(unit, entry_id) or {})}
+    tried = {"attempts": 0, "code": None, "message": None, **failures_of(unit, [entry_id]).get(entry_id, {})}
     attempts = {name: tried[name] for name in ("attempts", "code", "message")}
     return {"entry_id": entry_id, "user_id": lane.user_id, "namespace": lane.namespace, **attempts}

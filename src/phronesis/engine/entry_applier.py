@@ -71,8 +71,7 @@ class EntryApplier:
 
     def resolve(self, view: LaneView, entry: Entry, roles: Outcomes) -> tuple[AppliedEntry, Mapping[str, Item]]:
         """Return what an entry does to its lane, and the items that it touches as they were. Nothing is written."""
-        payload = fit(entry.payload)
-        clean = entry if payload is entry.payload else replace(entry, payload=payload)
+        clean = replace(entry, payload=fit(entry.payload))
         changes = self.registry[entry.verb].apply_of(entry.handler_version)(view, clean, roles)
         held = _held_items(view, changes)
         if changes.patches:

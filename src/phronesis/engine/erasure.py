@@ -30,7 +30,8 @@ from phronesis.engine.rollback import has_failed
 from phronesis.errors import EntryFailed, HandlerMissing, InputError, NotFound, StorageBusy, StorageError
 from phronesis.index.tokens import clear_caches
 from phronesis.log.erasure import left_of, words_of
-from phronesis.log.recorder import Recorder
+from phronesis.log.payloads import split
+from phronesis.log.recorder import Draft, Recorder
 from phronesis.recall.browse import find_item
 from phronesis.recall.scope_index import ScopeIndexes
 from phronesis.store.activity_log import forget_activity
@@ -41,6 +42,7 @@ from phronesis.store.lanes import Lane, find_lane, get_lane, lock_lane
 from phronesis.store.log import EntryRow, find_entry
 from phronesis.store.retention import forget_usage
 from phronesis.store.trace_search import scan
+from phronesis.uuid7 import new_id
 
 logger = logging.getLogger(__name__)
 
@@ -232,7 +234,7 @@ class Eraser:
         version = self.interpreter.stepper.registry[ERASE].version
         said = payload if reason is None else {**payload, "reason": reason}
         lane = lock_lane(unit, lane_id)
-        return self.recorder.write_new(unit, lane, verb=ERASE, version=version, payload=said, actor=call.actor)
+        return self.recorder.write(unit, lane, Draft(new_id(), ERASE, version, split(said), call.actor))
 
     def _certificate(
         self, tenant: str, order: _Order, rows: list[EntryRow], outside: OutsideErasure

@@ -38,10 +38,6 @@ BATCH: Final = 64
 logger = logging.getLogger(__name__)
 
 
-class NotAtOnce(Exception):
-    """Applying an entry in its recording transaction failed."""
-
-
 class _LaneTurns:
     """Locks of lanes: threads of a process take turns in a lane, so that no model is asked twice about an entry."""
 
@@ -147,23 +143,9 @@ class Interpreter:
                 return applied
 
     def is_quick(self, verb: str) -> bool:
-        """Return whether entries of a verb may be applied as they are recorded."""
+        """Return whether entries of a verb take little time to prepare."""
         handler = self.stepper.registry[verb]
         return (handler.prepare is None or handler.quick) and verb not in self.effects
-
-    def prepares(self, verb: str) -> bool:
-        """Return whether entries of a verb need preparing."""
-        return self.stepper.registry[verb].prepare is not None
-
-    def prepared(self, tenant: str, entry: Entry) -> list[Outcome]:
-        """Prepare an entry that is not recorded yet; NotAtOnce when that fails."""
-        prepare = self.stepper.registry[entry.verb].prepare
-        bench = PrepareContext(self.database, tenant, entry.lane_id)
-        try:
-            return check_outcomes(() if prepare is None else prepare(bench, entry))
-        except Exception as error:
-            logger.info("an entry (%s) was not prepared at once: %s", entry.verb, type(error).__name__)
-            raise NotAtOnce from error
 
     def preview(self, tenant: str, lane: Lane, entry: Entry) -> tuple[AppliedEntry, Mapping[str, Item]]:
         """Return what an entry that is not recorded would do to a lane, and the items it would touch as they are.
@@ -175,23 +157,6 @@ class Interpreter:
         roles = by_role(check_outcomes(() if prepare is None else prepare(bench, entry)))
         with self.database.transaction(tenant, "read") as unit:
             return self.stepper.resolve(LaneView(unit, lane), entry, roles)
-
-    def at_once(
-        self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome] | None = None
-    ) -> AppliedEntry | None:
-        """Apply a new entry in the transaction that records it, which saves a commit and a read.
-
-        ``outcomes`` are its prepared outcomes, None for a verb without preparation. Returns None when an older entry is
-        pending. NotAtOnce when it fails: the caller rolls back and records the entry alone, so that ``drain`` meets the
-        failure again.
-        """
-        if lane.applied_seq != entry.seq - 1:
-            return None
-        try:
-            return self._apply(unit, lane, entry, outcomes or (), keep=outcomes is not None)
-        except Exception as error:
-            logger.info("an entry (%s) was not applied at once: %s", entry.verb, type(error).__name__)
-            raise NotAtOnce from error
 
     def degraded(self, tenant: str, entry_id: str) -> tuple[Degraded, ...]:
         """Return the roles in which rules replaced a model when an entry was prepared."""

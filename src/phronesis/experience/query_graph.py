@@ -178,8 +178,9 @@ class LaneGraph:
                 for one, item in self.then(missing).items()
             }
         elif missing:
-            found = [head for lane in self.lanes for head in read_heads(self.unit, lane.lane_id, missing)]
-            self._heads |= {head.id: head for head in found if head.quarantine is None}
+            for lane in self.lanes:
+                found = read_heads(self.unit, lane.lane_id, missing)
+                self._heads |= {one: head for one, head in found.items() if head.quarantine is None}
         return {one: head for one in wanted if (head := self._heads[one]) is not None}
 
     def lane_of(self, item_id: str) -> Lane:

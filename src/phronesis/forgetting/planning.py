@@ -36,9 +36,10 @@ from phronesis.forgetting.laws import (
     why_faded,
 )
 from phronesis.store.compiled_statements import batches
+from phronesis.store.items import ItemHead, read_heads
 from phronesis.store.lane_view import LaneView
 from phronesis.store.relations import nodes_reached
-from phronesis.store.retention import DueConditions, Owner, borne_by, each_fading, read_owners, spoken_of
+from phronesis.store.retention import DueConditions, borne_by, each_fading, spoken_of
 
 
 class ForgetPayload(TypedDict, total=False):
@@ -69,7 +70,7 @@ class RemainingSupport:
     """
 
     above: Mapping[str, list[_Place]]
-    owners: Mapping[str, Owner]
+    owners: Mapping[str, ItemHead]
     left: dict[_Place, int] = field(default_factory=dict)
     archived: set[str] = field(default_factory=set)
     deleted: set[str] = field(default_factory=set)
@@ -79,20 +80,21 @@ class RemainingSupport:
         """Read it for some items, given with their kinds."""
         above = borne_by(view.unit, view.lane_id, candidates.keys())
         found = dict.fromkeys(owner for places in above.values() for owner, _ in places)
-        owners = read_owners(view.unit, view.lane, found)
+        owners = read_heads(view.unit, view.lane_id, found)
         bearing = {owner for one, places in above.items() if candidates[one] != MESSAGE for owner, _ in places}
         counted = {owner for owner in bearing if owner in owners and owners[owner].live}
         # A principle above a pattern keeps the pattern's events too.
         upper = borne_by(view.unit, view.lane_id, counted - above.keys()) if counted else {}
         above |= upper
         new = {owner for places in upper.values() for owner, _ in places} - owners.keys()
-        out = cls(above, {**owners, **read_owners(view.unit, view.lane, sorted(new))})
+        out = cls(above, {**owners, **read_heads(view.unit, view.lane_id, sorted(new))})
         out._count(view, sorted(counted))
         return out
 
     def _count(self, view: LaneView, owners: Collection[str]) -> None:
         rows = [row for of in view.evidence(owners).values() for row in of if row.polarity in ("support", "source")]
-        sources = read_owners(view.unit, view.lane, sorted({row.source_item_id for row in rows if row.source_item_id}))
+        named = sorted({row.source_item_id for row in rows if row.source_item_id})
+        sources = read_heads(view.unit, view.lane_id, named)
         live = {one for one, state in sources.items() if state.live}
         for row in rows:
             if row.source_item_id is None or row.source_item_id in live:
@@ -120,7 +122,7 @@ class RemainingSupport:
         gone = self.deleted if ending else self.archived | self.deleted
         for owner, _ in sorted(self.above.get(item.id, ())):
             state = self.owners.get(owner)
-            if state is not None and owner not in gone and (state.held if ending else state.live):
+            if state is not None and owner not in gone and (state.ended is None if ending else state.live):
                 return f"is evidence of {state.kind} {owner}"
         return None
 

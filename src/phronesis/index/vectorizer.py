@@ -322,7 +322,7 @@ class Vectorizer:
         self.embedders.reached(embedder)
         with self.database.transaction(job.tenant, "derive") as unit:
             lock_lane(unit, job.lane_id)  # an erasure may have gone first: what it removed gets no vector
-            left = existing_documents(unit, job.lane_id, todo, home=job.home)
+            left = existing_documents(unit, todo, home=job.home)
             if job.beside:
                 if not has_model(unit, embedder.name):
                     _put_encoder(unit, embedder, active=False)

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from phronesis.core.entries import ERASED, Entry, is_erased
 from phronesis.core.serialization import decode, encode
-from phronesis.core.text import is_storable, storable
+from phronesis.core.text import storable
 from phronesis.core.timestamps import from_micros
 from phronesis.errors import InputError, IntegrityError, NotFound
 from phronesis.store.database import Unit
 from phronesis.store.lanes import GENESIS, Lane, get_lane
-from phronesis.store.log import EntryRow, PartRow, find_entry, find_with_parts, read_blob, read_entries, read_parts
+from phronesis.store.log import EntryRow, PartRow, find_entries, find_entry, read_blob, read_entries, read_parts
 
 MEMBERS: Final[Mapping[str, str]] = {"messages": "message", "events": "l1"}
 """The payload lists whose members become items, with the items' kind; an item's natural key is its position."""
@@ -233,8 +233,9 @@ def load_entry(unit: Unit, entry_id: str) -> Entry:
 
 def load_listed(unit: Unit, lane: Lane, entry_ids: Sequence[str]) -> dict[str, Entry]:
     """Return entries of one lane by id, leaving out unknown ids."""
-    found = find_with_parts(unit, lane.lane_id, entry_ids)
-    return {row.entry_id: entry_of(unit, row, parts, lane) for row, parts in found}
+    parts = read_parts(unit, entry_ids)
+    found = find_entries(unit, lane.lane_id, entry_ids)
+    return {row.entry_id: entry_of(unit, row, parts[row.entry_id], lane) for row in found}
 
 
 def each_row(unit: Unit, lane: Lane, *, until: int) -> Iterator[tuple[EntryRow, list[PartRow]]]:
@@ -262,27 +263,13 @@ def check_chain(unit: Unit, lane: Lane) -> list[Break]:
 
 
 def fit(value: Any) -> Any:
-    """Return payload data with every text made storable (no NUL, no lone surrogates); the same object if it is."""
-    return value if _fits(value) else _storable_value(value)
-
-
-def _fits(value: Any) -> bool:
-    if isinstance(value, str):
-        return is_storable(value)
-    if isinstance(value, dict):
-        return all(map(is_storable, value)) and all(map(_fits, value.values()))
-    if isinstance(value, list):
-        return all(map(_fits, value))
-    return True
-
-
-def _storable_value(value: Any) -> Any:
+    """Return payload data with every text made storable: no NUL, no lone surrogates."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, dict):
-        return {storable(key): _storable_value(inner) for key, inner in value.items()}
+        return {storable(key): fit(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_storable_value(inner) for inner in value]
+        return [fit(inner) for inner in value]
     return value
 
 

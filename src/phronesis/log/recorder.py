@@ -5,12 +5,11 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from operator import attrgetter
 from typing import Any, Final
 
 from phronesis.core.entries import Entry
 from phronesis.core.ids import LaneName
-from phronesis.core.timestamps import from_micros, to_micros
+from phronesis.core.timestamps import to_micros
 from phronesis.errors import Erased, IdempotencyConflict, InputError
 from phronesis.log.payloads import (
     SALT_BYTES,
@@ -22,16 +21,13 @@ from phronesis.log.payloads import (
     keyed_hash,
     link,
     make_entry,
-    split,
 )
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import (
     Lane,
     advance_head,
     ensure_tenant,
-    find_lane,
     find_secret,
-    get_lane,
     lock_lane,
     lock_lane_named,
 )
@@ -45,7 +41,6 @@ MAX_PAYLOAD_BYTES: Final = 64 << 20
 """Maximum bytes of one call's canonical JSON: twice the largest single text in Chinese."""
 
 _LANE_NUMBERS: Final = 1 << 62
-_position: Final = attrgetter("lane_id", "head_hash", "applied_seq", "epoch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +67,6 @@ class NewEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastEntry:
-    """An entry as it will be recorded if its lane does not move before, and the lane before it."""
-
-    entry: Entry
-    lane: Lane
-
-    def holds(self, lane: Lane) -> bool:
-        """Return whether the lane has not moved since."""
-        return _position(lane) == _position(self.lane)
-
-
-@dataclass(frozen=True, slots=True)
 class Draft:
     """An entry to be written: id, verb, handler version, payload parts, and actor."""
 
@@ -94,7 +77,6 @@ class Draft:
     actor: str
     parent_id: str | None = None
     idempotency: str | None = None
-    recorded_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,52 +87,13 @@ class Recorder:
     clock: Callable[[], datetime]
     _secrets: dict[str, bytes] = field(default_factory=dict)
 
-    def foresee(self, tenant: str, lane: LaneName | int, new: NewEntry) -> ForecastEntry | None:
-        """Return the entry that ``append`` would record now, so that it can be prepared outside the transaction.
-
-        None when its lane is new or has pending entries, or when its idempotency key is known.
-        """
-        payload, _ = _check_payload(new.payload)
-        with self.database.transaction(tenant, "read") as unit:
-            found = find_lane(unit, lane) if isinstance(lane, LaneName) else get_lane(unit, lane)
-            if found is None or found.applied_seq != found.head_seq:
-                return None
-            if new.idempotency_key is not None:
-                secret = find_secret(unit)
-                if secret is None or find_idempotent(unit, _commitment_of(secret, new.idempotency_key)) is not None:
-                    return None
-        entry = Entry(
-            id=new_id(),
-            lane_id=found.lane_id,
-            seq=found.head_seq + 1,
-            verb=new.verb,
-            handler_version=new.version,
-            actor=new.actor,
-            recorded_at=from_micros(self._moment_after(found)),
-            payload=payload,
-            user_id=found.user_id,
-            namespace=found.namespace,
-        )
-        return ForecastEntry(entry, found)
-
-    def append(
-        self,
-        tenant: str,
-        lane: LaneName | int,
-        new: NewEntry,
-        *,
-        foreseen: ForecastEntry | None = None,
-        then: Callable[[Unit, Lane, Entry], object] | None = None,
-    ) -> RecordedEntry:
+    def append(self, tenant: str, lane: LaneName | int, new: NewEntry) -> RecordedEntry:
         """Append one entry in a transaction, synced to disk on return.
 
         ``lane`` is a name, whose lane is created if missing, or the number of an existing lane. With a known
         idempotency key, returns the entry recorded then; IdempotencyConflict if that entry had another verb, lane or
         payload, Erased if its payload is gone. InputError for a payload that is too large; its content was checked
         before.
-
-        ``foreseen`` is recorded unchanged if it still holds; otherwise the entry gets a new id and time. ``then`` is
-        called with a new entry in the same transaction, and with its lane as it was before.
         """
         payload, parts = _check_payload(new.payload)
         with self.database.transaction(tenant, "append") as unit:
@@ -167,12 +110,7 @@ class Recorder:
                     _check_same(unit, known, locked, verb=new.verb, parts=parts)
                     return RecordedEntry(make_entry(known, locked, payload), locked, repeated=True)
             draft = Draft(new_id(), new.verb, new.version, parts, new.actor, idempotency=keyed_key)
-            if foreseen is not None and foreseen.holds(locked):
-                at = to_micros(foreseen.entry.recorded_at)
-                draft = replace(draft, entry_id=foreseen.entry.id, recorded_at=at)
             entry = make_entry(self.write(unit, locked, draft), locked, payload)
-            if then is not None:
-                then(unit, locked, entry)
         self._secrets[tenant] = secret  # only now is a new tenant's secret committed
         return RecordedEntry(entry, locked, repeated=False)
 
@@ -190,12 +128,6 @@ class Recorder:
             return known
         return ensure_tenant(unit, secret=secrets.token_bytes(32), created_at=to_micros(self.clock()))
 
-    def write_new(
-        self, unit: Unit, lane: Lane, *, verb: str, version: int, payload: Mapping[str, Any], actor: str
-    ) -> EntryRow:
-        """Write an entry under a fresh id after the head of a locked lane, within the caller's transaction."""
-        return self.write(unit, lane, Draft(new_id(), verb, version, split(payload), actor))
-
     def write(self, unit: Unit, lane: Lane, draft: Draft) -> EntryRow:
         """Write an entry after the head of a locked lane, within the caller's transaction."""
         parts = draft.parts
@@ -208,7 +140,7 @@ class Recorder:
             verb=draft.verb,
             handler_version=draft.version,
             actor=draft.actor,
-            recorded_at=self._moment_after(lane) if draft.recorded_at is None else draft.recorded_at,
+            recorded_at=self._moment_after(lane),
             parent_id=draft.parent_id,
             idempotency=draft.idempotency,
             paths=[part.path for part in parts],

@@ -4,7 +4,7 @@ A row names its user and its session by numbers made of their names (``impressio
 against the lanes and sessions that are there. It is written in the background, so that no read waits for it.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -14,9 +14,10 @@ from phronesis.core.context import ActivityLimits, TimedRequest
 from phronesis.core.ids import LaneName
 from phronesis.store.compiled_statements import each_in, insert_ignore
 from phronesis.store.database import Database, Unit
-from phronesis.store.impressions import WriteBehind, owner_of, session_of
+from phronesis.store.impressions import owner_of, session_of
 from phronesis.store.lanes import list_lanes
 from phronesis.store.schema import answered_requests, composed_contexts, items, sessions
+from phronesis.store.write_behind import WriteBehind
 
 MAX_WAITING: Final = 4_096
 """Maximum number of rows waiting in this process; the oldest are dropped."""
@@ -62,8 +63,6 @@ class RequestRow:
 
 
 _Row = ContextRow | RequestRow
-_CONTEXT_COLUMNS: Final = [composed_contexts.c[name] for name in ContextRow.__dataclass_fields__]
-_REQUEST_COLUMNS: Final = [answered_requests.c[name] for name in RequestRow.__dataclass_fields__]
 
 
 def user_number(user_id: str) -> str:
@@ -113,7 +112,7 @@ class ActivityLog(WriteBehind[_Row]):
 
 def _delete_over(unit: Unit, table: sa.Table, kept: int, *, oldest: int) -> None:
     """Delete all but the newest rows, and those from before ``oldest``."""
-    own, number = table.c.tenant_id == unit.tenant, next(one for one in table.primary_key if one.name != "tenant_id")
+    own, number = table.c.tenant_id == unit.tenant, _number_of(table)
     last = unit.run(sa.select(number).where(own).order_by(number.desc()).offset(kept - 1).limit(1)).scalar_one_or_none()
     over = table.c.at < oldest if last is None else sa.or_(table.c.at < oldest, number < last)
     unit.run(sa.delete(table).where(own, over))
@@ -161,59 +160,59 @@ class RequestQuery:
 
 def list_contexts(unit: Unit, wanted: ContextQuery, *, before: str | None, limit: int) -> list[ContextRow]:
     """Return contexts, newest first: those before the id ``before``."""
-    columns = composed_contexts.c
-    conditions = _equal(columns, owner=wanted.owner, session=wanted.session, verb=wanted.verb, agent_id=wanted.agent_id)
-    if wanted.item_id is not None:  # an id has no character that LIKE takes for another
-        conditions.append(sa.cast(columns.shown, sa.Text).like(f'%"{wanted.item_id}"%'))
-    conditions += _between(columns.at, wanted.since, wanted.until)
-    query = sa.select(*_CONTEXT_COLUMNS).where(columns.tenant_id == unit.tenant, *conditions)
-    if before is not None:
-        query = query.where(columns.context_id < before)
-    rows = unit.run(query.order_by(columns.context_id.desc()).limit(limit)).mappings()
-    return [ContextRow(**row) for row in rows]
+    rows = _page(unit, composed_contexts, wanted, before=before, limit=limit)
+    return [ContextRow(**{name: row[name] for name in ContextRow.__dataclass_fields__}) for row in rows]
 
 
 def find_context(unit: Unit, context_id: str) -> ContextRow | None:
     """Return a context by id, or None."""
-    columns = composed_contexts.c
-    query = sa.select(*_CONTEXT_COLUMNS).where(columns.tenant_id == unit.tenant, columns.context_id == context_id)
-    row = unit.run(query).mappings().one_or_none()
+    columns = [composed_contexts.c[name] for name in ContextRow.__dataclass_fields__]
+    own = (composed_contexts.c.tenant_id == unit.tenant, composed_contexts.c.context_id == context_id)
+    row = unit.run(sa.select(*columns).where(*own)).mappings().one_or_none()
     return None if row is None else ContextRow(**row)
 
 
 def list_requests(unit: Unit, wanted: RequestQuery, *, before: str | None, limit: int) -> list[RequestRow]:
     """Return requests, newest first: those before the id ``before``."""
-    columns = answered_requests.c
-    query = sa.select(*_REQUEST_COLUMNS).where(*_request_conditions(unit, wanted))
-    if before is not None:
-        query = query.where(columns.request_id < before)
-    rows = unit.run(query.order_by(columns.request_id.desc()).limit(limit)).mappings()
-    return [RequestRow(**row) for row in rows]
+    rows = _page(unit, answered_requests, wanted, before=before, limit=limit)
+    return [RequestRow(**{name: row[name] for name in RequestRow.__dataclass_fields__}) for row in rows]
 
 
 def list_timings(unit: Unit, wanted: RequestQuery) -> list[TimedRequest]:
     """Return the route and the time of every matching request, at most as many as the limits keep."""
-    columns = answered_requests.c
-    told = (columns.interface, columns.route, columns.failed, columns.milliseconds)
-    rows = unit.run(sa.select(*told).where(*_request_conditions(unit, wanted)))
-    return [TimedRequest(row.interface, row.route, row.failed, row.milliseconds) for row in rows]
+    columns = [answered_requests.c[name] for name in ("interface", "route", "failed", "milliseconds")]
+    rows = unit.run(sa.select(*columns).where(*_conditions(unit, answered_requests, wanted)))
+    return [TimedRequest(*row) for row in map(tuple, rows)]
 
 
-def _request_conditions(unit: Unit, wanted: RequestQuery) -> list[sa.ColumnElement[bool]]:
-    columns = answered_requests.c
-    same = _equal(columns, owner=wanted.owner, interface=wanted.interface, route=wanted.route)
-    if wanted.failed is not None:
-        same.append(columns.failed.is_(wanted.failed))
-    return [columns.tenant_id == unit.tenant, *same, *_between(columns.at, wanted.since, wanted.until)]
+def _page(
+    unit: Unit, table: sa.Table, wanted: ContextQuery | RequestQuery, *, before: str | None, limit: int
+) -> Iterable[Mapping[str, Any]]:
+    number = _number_of(table)
+    query = sa.select(table).where(*_conditions(unit, table, wanted))
+    if before is not None:
+        query = query.where(number < before)
+    return map(dict, unit.run(query.order_by(number.desc()).limit(limit)).mappings())
 
 
-def _equal(columns: Any, **wanted: str | None) -> list[sa.ColumnElement[bool]]:
-    return [columns[name] == value for name, value in wanted.items() if value is not None]
+def _number_of(table: sa.Table) -> sa.Column[Any]:
+    return next(column for column in table.primary_key if column.name != "tenant_id")
 
 
-def _between(column: sa.Column[int], since: int | None, until: int | None) -> list[sa.ColumnElement[bool]]:
-    out: list[sa.ColumnElement[bool]] = [] if since is None else [column >= since]
-    return out if until is None else [*out, column < until]
+def _conditions(unit: Unit, table: sa.Table, wanted: ContextQuery | RequestQuery) -> Iterator[sa.ColumnElement[bool]]:
+    """Yield the conditions of the given members; ``since`` and ``until`` bound the time, the others are columns."""
+    yield table.c.tenant_id == unit.tenant
+    for name, value in asdict(wanted).items():
+        if value is None:
+            continue
+        if name == "item_id":  # an id has no character that LIKE takes for another
+            yield sa.cast(table.c.shown, sa.Text).like(f'%"{value}"%')
+        elif name == "since":
+            yield table.c.at >= value
+        elif name == "until":
+            yield table.c.at < value
+        else:
+            yield table.c[name] == value
 
 
 def lanes_by_number(unit: Unit, numbers: Collection[str]) -> dict[str, tuple[int, LaneName]]:

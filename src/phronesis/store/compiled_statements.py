@@ -9,14 +9,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import sqlalchemy as sa
 
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.store.database import Unit
-from phronesis.store.dialects import SELDOM
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
@@ -39,14 +37,8 @@ class _Form:
     text: str
     values: Callable[[Mapping[str, Any]], Any]
     reading: Sequence[tuple[int, _Make]] = ()
-    short: "_Short | None" = None
     cursor: Mapping[str, bool] = field(default_factory=dict)
     """Arguments for the driver's cursor."""
-
-    def for_rows(self, rows: Sequence[Mapping[str, Any]]) -> "_Form":
-        """Return the form without seldom set columns if no row sets any of them."""
-        short = self.short
-        return self if short is None or any(short.seldom(row) != short.unset for row in rows) else short.form
 
     def read(self, row: Sequence[Any]) -> Sequence[Any]:
         values = list(row)
@@ -54,15 +46,6 @@ class _Form:
             if values[n] is not None:  # NULL is None, of whatever type
                 values[n] = make(values[n])
         return values
-
-
-@dataclass(frozen=True, slots=True)
-class _Short:
-    """An insert without the columns that are ``seldom`` set: binding a NULL costs more than a text."""
-
-    form: _Form
-    seldom: Callable[[Mapping[str, Any]], tuple[Any, ...]]
-    unset: tuple[None, ...]
 
 
 def _form(unit: Unit, statement: Any, columns: tuple[str, ...]) -> _Form:
@@ -84,26 +67,20 @@ def _compile_form(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...])
     codes = ((n, c.type, _FLOAT8 if isinstance(c.type, sa.Double) else None) for n, c in columns_read)
     made = ((n, kind.dialect_impl(dialect).result_processor(dialect, code)) for n, kind, code in codes)
     reading = [(n, make) for n, make in made if make is not None]
-    bound = _by_position(binds) if compiled.positional else _by_name(binds)
+
+    def bound(row: Mapping[str, Any]) -> Any:
+        made = ((name, row[name] if make is None else make(row[name])) for name, make in binds)
+        return [value for _, value in made] if compiled.positional else dict(made)
+
     values = (lambda row: bound({**fixed, **row})) if fixed else bound  # with the literal values of the statement
     # PostgreSQL would send bytes as text, two digits each.
     sends_bytes = dialect.name == "postgresql" and any(_is_bytes(c.type) for _, c in columns_read)
     cursor = {"binary": True} if sends_bytes else {}
-    return _Form(str(compiled), values, reading, _short(statement, dialect, columns), cursor)
+    return _Form(str(compiled), values, reading, cursor)
 
 
 def _is_bytes(kind: Any) -> bool:
     return isinstance(kind.impl if isinstance(kind, sa.types.TypeDecorator) else kind, sa.LargeBinary)
-
-
-def _short(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...]) -> _Short | None:
-    if not isinstance(statement, sa.Insert):
-        return None
-    seldom = [column.name for column in statement.table.c if column.name in columns and column.info.get(SELDOM)]
-    if len(seldom) < 2:  # noqa: PLR2004 - one is found out for as much as it saves
-        return None
-    often = tuple(name for name in columns if name not in seldom)
-    return _Short(_compile_form(statement, dialect, often), itemgetter(*seldom), (None,) * len(seldom))
 
 
 def _bind_processor(kind: Any, dialect: sa.Dialect) -> _Make | None:
@@ -113,30 +90,9 @@ def _bind_processor(kind: Any, dialect: sa.Dialect) -> _Make | None:
     return make
 
 
-def _by_position(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str, Any]], Any]:
-    names = [name for name, _ in binds]
-    making = [(n, make) for n, (_, make) in enumerate(binds) if make is not None]
-    pick = itemgetter(*names) if len(names) > 1 else lambda row: (row[names[0]],)
-    if not making:
-        return pick
-
-    def values(row: Mapping[str, Any]) -> Any:
-        picked = [*pick(row)]
-        for n, make in making:
-            if picked[n] is not None:  # which is NULL, of whatever type
-                picked[n] = make(picked[n])
-        return picked
-
-    return values
-
-
-def _by_name(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str, Any]], Any]:
-    return lambda row: {name: row[name] if make is None else make(row[name]) for name, make in binds}
-
-
 def run_many(unit: Unit, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     """Run an insert for each row; every row has the same keys."""
-    form = _form(unit, statement, tuple(rows[0])).for_rows(rows)
+    form = _form(unit, statement, tuple(rows[0]))
     if len(rows) == 1:
         unit.driver.cursor().execute(form.text, form.values(rows[0]))
     else:
@@ -158,22 +114,6 @@ def run_one(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> None:
 def fetch(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> list[Sequence[Any]]:
     """Run a select and return its rows."""
     return list(each(unit, statement, bound))
-
-
-def fetch_together(unit: Unit, asked: Sequence[tuple[Any, Mapping[str, Any]]]) -> list[list[Sequence[Any]]]:
-    """Run independent selects, each with its bind parameters; return the rows of each.
-
-    PostgreSQL gets all of them in one round trip.
-    """
-    if unit.dialect != "postgresql":
-        return [fetch(unit, statement, bound) for statement, bound in asked]
-    forms = [_form(unit, statement, ()) for statement, _ in asked]
-    with unit.driver.pipeline():
-        cursors = [
-            unit.driver.cursor(**form.cursor).execute(form.text, form.values(bound))
-            for form, (_, bound) in zip(forms, asked, strict=True)
-        ]
-    return [[form.read(row) for row in cursor.fetchall()] for form, cursor in zip(forms, cursors, strict=True)]
 
 
 def each(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
@@ -250,6 +190,15 @@ def in_list(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> s
     return column.in_(sa.select(sa.column("value")).select_from(sa.func.json_each(sa.bindparam(name, type_=sa.Text))))
 
 
+def listed_in_lane(column: Any, dialect: str, name: str = "ids") -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the conditions "lane's row with column in list", bound as ``t``, ``l`` and as for `in_list`.
+
+    The sum keeps SQLite from walking the whole lane by one of its indexes instead of looking the values up.
+    """
+    tenant, lane = column.table.c.tenant_id, column.table.c.lane_id + sa.literal_column("0")
+    return (tenant == sa.bindparam("t"), lane == sa.bindparam("l"), in_list(column, dialect, name))
+
+
 def in_subquery(column: sa.ColumnElement[str], values: Any, dialect: str) -> sa.ColumnElement[bool]:
     """Return the condition "column in subquery" for a subquery of few values, which are looked up one by one.
 
@@ -261,7 +210,7 @@ def in_subquery(column: sa.ColumnElement[str], values: Any, dialect: str) -> sa.
 
 
 def looked_up(column: sa.Column[str], dialect: str) -> sa.ColumnElement[bool]:
-    """Return the condition "tenant's row with column in list", bound as ``t`` and as for ``listed``.
+    """Return the condition "tenant's row with column in list", bound as ``t`` and as for `in_list`.
 
     For a column that follows the tenant in an index. Where that is not the table's key, SQLite prefers a scan of the
     tenant by key, unless tenant and value are compared as one.
@@ -287,7 +236,7 @@ def each_in(unit: Unit, query: sa.Select[Any], column: Any, values: Iterable[Any
 
 
 def list_value(dialect: str, values: Sequence[str]) -> Any:
-    """Return a list in the form that ``listed`` takes."""
+    """Return a list in the form that `in_list` takes."""
     return list(values) if dialect == "postgresql" else json.dumps(list(values))
 
 

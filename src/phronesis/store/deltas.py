@@ -16,12 +16,11 @@ from phronesis.core.changes import RECORDED, Delta
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.store.compiled_statements import (
     batches,
-    bound_lane,
     fetch,
-    in_list,
     insert,
     insert_ignore,
     list_value,
+    listed_in_lane,
     own_lane,
 )
 from phronesis.store.database import Unit
@@ -74,15 +73,14 @@ def edits_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[st
     return _of_items(unit, lane_id, item_ids, _edits(unit.dialect))
 
 
-# The sums keep SQLite from walking a whole lane, with its blocks, by one of its keys instead of looking the items up.
-def _in_lane(lane: sa.Column[int]) -> sa.ColumnElement[bool]:
-    return lane + sa.literal_column("0") == sa.bindparam("l")
-
-
 @cache
 def _deltas_query(dialect: str) -> sa.Select[Any]:
-    named = (deltas.c.tenant_id == sa.bindparam("t"), _in_lane(deltas.c.lane_id), in_list(deltas.c.item_id, dialect))
-    return sa.select(*_COLUMNS).where(*named).order_by(*_ORDER)
+    return sa.select(*_COLUMNS).where(*listed_in_lane(deltas.c.item_id, dialect)).order_by(*_ORDER)
+
+
+def _lane(table: Any) -> sa.ColumnElement[bool]:
+    same: sa.ColumnElement[bool] = table.c.lane_id + sa.literal_column("0") == sa.bindparam("l")
+    return same  # as in `listed_in_lane`
 
 
 @cache
@@ -93,7 +91,7 @@ def _edits(dialect: str) -> sa.Select[Any]:
         sa.select(sa.func.min(other.c.version))
         .where(
             other.c.tenant_id == sa.bindparam("t"),
-            _in_lane(other.c.lane_id),
+            _lane(other),
             other.c.item_id == deltas.c.item_id,
             other.c.op != sa.literal_column("'create'"),
             sa.or_(other.c.evidence_added.is_not(None), other.c.evidence_removed.is_not(None)),
@@ -107,12 +105,9 @@ def _edits(dialect: str) -> sa.Select[Any]:
 @cache
 def _creations_query(dialect: str) -> sa.Select[Any]:
     """Read the ``creations`` rows of the entries that made some items."""
-    makers = sa.select(items.c.entry_id).where(
-        items.c.tenant_id == sa.bindparam("t"), _in_lane(items.c.lane_id), in_list(items.c.id, dialect)
-    )
-    return sa.select(*_MADE).where(
-        creations.c.tenant_id == sa.bindparam("t"), _in_lane(creations.c.lane_id), creations.c.entry_id.in_(makers)
-    )
+    makers = sa.select(items.c.entry_id).where(*listed_in_lane(items.c.id, dialect))
+    own = creations.c.tenant_id == sa.bindparam("t")
+    return sa.select(*_MADE).where(own, _lane(creations), creations.c.entry_id.in_(makers))
 
 
 def _of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], statement: sa.Select[Any]) -> dict[str, list[Delta]]:
@@ -137,18 +132,13 @@ def deltas_of_entry(unit: Unit, lane_id: int, entry_id: str) -> list[Delta]:
 
 def patches_since(unit: Unit, lane_id: int, seq: int, *, most: int) -> list[tuple[str, dict[str, Any]]] | None:
     """Return item and patch of each change of a lane's items after entry ``seq``, in order; None beyond ``most``."""
-    rows = fetch(unit, _changed_since_query(most + 1), {"t": unit.tenant, "l": lane_id, "s": seq, "op": "update"})
-    return [(row[0], dict(row[1] or {})) for row in rows] if len(rows) <= most else None
-
-
-@cache
-def _changed_since_query(most: int) -> sa.Select[Any]:
     # Deltas are found by their entries, of which there are few: no index holds their places in the log.
-    later = sa.select(entries.c.entry_id).where(*bound_lane(entries), entries.c.seq > sa.bindparam("s"))
-    changed = sa.select(deltas.c.item_id, deltas.c.patch).where(
-        *bound_lane(deltas), deltas.c.op == sa.bindparam("op"), deltas.c.entry_id.in_(later)
+    later = sa.select(entries.c.entry_id).where(*own_lane(unit, entries, lane_id), entries.c.seq > seq)
+    query = sa.select(deltas.c.item_id, deltas.c.patch).where(
+        *own_lane(unit, deltas, lane_id), deltas.c.op == "update", deltas.c.entry_id.in_(later)
     )
-    return changed.order_by(*_ORDER).limit(most)
+    rows = unit.run(query.order_by(*_ORDER).limit(most + 1)).all()
+    return [(row.item_id, dict(row.patch or {})) for row in rows] if len(rows) <= most else None
 
 
 def find_delta(unit: Unit, delta_id: str) -> tuple[int, Delta] | None:

@@ -277,7 +277,7 @@ def _text(_kind: Json, _compiler: Any, **_options: Any) -> str:
 
 
 class HalfVector(sa.types.TypeDecorator[Vector]):
-    """Stores a float32 vector as float16; gives float32. The dimension is the model's, not the column's."""
+    """Stores a float32 vector as float16, which `sent_bytes` reads. The dimension is the model's, not the column's."""
 
     impl = sa.LargeBinary
     cache_ok = True
@@ -296,14 +296,6 @@ class HalfVector(sa.types.TypeDecorator[Vector]):
             return None
         half = np.asarray(value, dtype="<f2")
         return half.tolist() if dialect.name == "postgresql" else half.tobytes()
-
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        """Return a float32 vector."""
-        if value is None:
-            return None
-        if dialect.name == "postgresql":
-            return np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value, dtype=np.float32)
-        return np.frombuffer(value, dtype="<f2").astype(np.float32)
 
 
 class sent_bytes(FunctionElement[bytes]):  # noqa: N801 - a function of SQL
@@ -348,32 +340,28 @@ _KINDS: Final[dict[str, Any]] = {
     "bytes": sa.LargeBinary(),
     "vector": HalfVector(),
 }
-SELDOM: Final = "seldom"
-"""Key of a column's ``info`` for columns that are NULL in most rows; inserts of such rows omit them."""
 
 
 def declared(columns: str, key: str = "") -> Iterator[sa.Column[Any]]:
     """Yield columns behind the tenant's, which leads every row and key: ``name:kind``, of which some are the ``key``.
 
-    ``!`` follows the kind of a column that is not null, ``~`` that of one that is NULL in most rows.
+    ``!`` follows the kind of a column that is not null.
     """
     keys = key.split()
     yield sa.Column("tenant_id", TEXT, primary_key=True)
     for name, kind in (column.split(":") for column in columns.split()):
         null = name not in keys and not kind.endswith("!")
-        info = {SELDOM: kind.endswith("~")}
-        own = _KINDS[kind.rstrip("!~")]
-        yield sa.Column(name, own, primary_key=name in keys, nullable=null, autoincrement=False, info=info)
+        own = _KINDS[kind.rstrip("!")]
+        yield sa.Column(name, own, primary_key=name in keys, nullable=null, autoincrement=False)
 
 
-collection: Final = sa.MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
+NAMING: Final = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "pk": "pk_%(table_name)s",
+}
+collection: Final = sa.MetaData(naming_convention=NAMING)
 
 
 def table(name: str, columns: str, *more: sa.schema.SchemaItem, key: str = "", small: bool = False) -> sa.Table:

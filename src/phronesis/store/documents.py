@@ -18,6 +18,7 @@ from phronesis.store.compiled_statements import (
     in_list,
     insert,
     list_value,
+    listed_in_lane,
     own_lane,
     run_one,
     upsert,
@@ -92,12 +93,8 @@ def close_documents(
 @cache
 def _close_statement(home: Home, dialect: str) -> sa.Update:
     documents = home.documents
-    lane = documents.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
     current = sa.update(documents).where(
-        documents.c.tenant_id == sa.bindparam("t"),
-        lane == sa.bindparam("l"),
-        in_list(documents.c.item_id, dialect),
-        documents.c.current_to.is_(None),
+        *listed_in_lane(documents.c.item_id, dialect), documents.c.current_to.is_(None)
     )
     return current.values(current_to=sa.bindparam("at"), changed_seq=sa.bindparam("seq"))
 
@@ -110,11 +107,7 @@ def documents_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], *, hom
 @cache
 def _of_items(home: Home, dialect: str) -> sa.Select[Any]:
     documents = home.documents
-    # The sum keeps SQLite from walking the whole lane by its index of changes instead of looking the items up.
-    lane = documents.c.lane_id + sa.literal_column("0")
-    return sa.select(*_columns(documents)).where(
-        documents.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_list(documents.c.item_id, dialect)
-    )
+    return sa.select(*_columns(documents)).where(*listed_in_lane(documents.c.item_id, dialect))
 
 
 def _finds_nothing(found: sa.Select[Any]) -> sa.ColumnElement[bool]:
@@ -263,26 +256,18 @@ def _without_vector(home: Home, limit: int, kinds: int) -> sa.Select[Any]:
     )
 
 
-def existing_documents(unit: Unit, lane_id: int, known: Sequence[PendingDocument], *, home: Home = MEMORY) -> set[str]:
-    """Return the ids of those of ``known`` that the lane still holds."""
+def existing_documents(unit: Unit, known: Sequence[PendingDocument], *, home: Home = MEMORY) -> set[str]:
+    """Return the ids of those of ``known`` that still exist."""
+    documents = home.documents
     out: set[str] = set()
     for batch in batches(known):
-        ids, owners = [one.id for one in batch], [one.item_id for one in batch]
-        query, named = _existing_query(home, unit.dialect), list_value(unit.dialect, owners)
-        out |= {row[0] for row in each_of(unit, query, ids, l=lane_id, items=named)}
+        query = sa.select(documents.c.id).where(
+            documents.c.tenant_id == unit.tenant,
+            documents.c.item_id.in_([one.item_id for one in batch]),
+            documents.c.id.in_([one.id for one in batch]),
+        )
+        out.update(unit.run(query).scalars())
     return out
-
-
-@cache
-def _existing_query(home: Home, dialect: str) -> sa.Select[Any]:
-    documents = home.documents
-    lane = documents.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
-    return sa.select(documents.c.id).where(
-        documents.c.tenant_id == sa.bindparam("t"),
-        lane == sa.bindparam("l"),
-        in_list(documents.c.item_id, dialect, "items"),
-        in_list(documents.c.id, dialect),
-    )
 
 
 def put_vectors(
@@ -307,7 +292,7 @@ def read_vectors(
     if document_ids is None:
         rows = fetch(unit, _all_vectors(home), {"t": unit.tenant, "l": lane_id, "m": model_id})
     else:
-        rows = list(each_of(unit, _named_vectors(home, unit.dialect), document_ids, l=lane_id, m=model_id))
+        rows = list(each_of(unit, named_vectors(home, unit.dialect), document_ids, l=lane_id, m=model_id))
     embeddings = halves([sent for _, sent in rows], unit.dialect).astype(np.float32)
     return [StoredVector(row[0], embedding) for row, embedding in zip(rows, embeddings, strict=True)]
 
@@ -321,7 +306,8 @@ def _all_vectors(home: Home) -> sa.Select[Any]:
 
 
 @cache
-def _named_vectors(home: Home, dialect: str) -> sa.Select[Any]:
+def named_vectors(home: Home, dialect: str) -> sa.Select[Any]:
+    """Return the statement of the vectors of listed documents, bound as ``t``, ``l``, ``m`` and for `in_list`."""
     return _all_vectors(home).where(in_list(home.vectors.c.document_id, dialect))
 
 

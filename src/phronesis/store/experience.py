@@ -7,10 +7,18 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 
 from phronesis.experience.laws.records import L1
-from phronesis.store.compiled_statements import bound_lane, each_of, fetch, in_list, list_value, own_lane
+from phronesis.store.compiled_statements import (
+    bound_lane,
+    each_of,
+    fetch,
+    in_list,
+    list_value,
+    listed_in_lane,
+    own_lane,
+)
 from phronesis.store.database import Unit
-from phronesis.store.dialects import Halves, halves, sent_bytes
-from phronesis.store.documents import ASIDE
+from phronesis.store.dialects import Halves, halves
+from phronesis.store.documents import ASIDE, named_vectors
 from phronesis.store.schema import Home, edges, home_of, items
 
 # Documents of one part as they changed, and the items with a label.
@@ -58,27 +66,15 @@ class StoredHalves(NamedTuple):
 
 def read_halves(unit: Unit, lane_id: int, kind: str, model_id: str, document_ids: Sequence[str]) -> StoredHalves:
     """Return the stored vectors of some documents of items of one kind."""
-    query = _halves(home_of(kind), unit.dialect)
+    query = named_vectors(home_of(kind), unit.dialect)
     rows = list(each_of(unit, query, document_ids, l=lane_id, m=model_id))
     return StoredHalves([row[0] for row in rows], halves([row[1] for row in rows], unit.dialect))
 
 
-@cache
-def _halves(home: Home, dialect: str) -> sa.Select[Any]:
-    vectors = home.vectors
-    return sa.select(vectors.c.document_id, sent_bytes(vectors.c.embedding)).where(
-        *bound_lane(vectors), vectors.c.model_id == sa.bindparam("m"), in_list(vectors.c.document_id, dialect)
-    )
-
-
 def labelled_ids(unit: Unit, lane_id: int, kind: str, label: str) -> set[str]:
     """Return the ids of a lane's items of a kind with a label, whatever their status."""
-    return {row[0] for row in fetch(unit, _LABELLED, {"t": unit.tenant, "l": lane_id, "k": kind, "label": label})}
-
-
-_LABELLED: Final = sa.select(items.c.id).where(
-    *bound_lane(items), items.c.label == sa.bindparam("label"), items.c.kind == sa.bindparam("k")
-)
+    query = sa.select(items.c.id).where(*own_lane(unit, items, lane_id), items.c.label == label, items.c.kind == kind)
+    return set(unit.run(query).scalars())
 
 
 class EdgeEnd(NamedTuple):
@@ -169,14 +165,9 @@ def views_of(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> list[View]:
 
 @cache
 def _views(dialect: str) -> sa.Select[Any]:
-    lane = _DOCUMENTS.c.lane_id + sa.literal_column("0")
     first = sa.func.substr(_DOCUMENTS.c.part, sa.literal_column("1"), sa.literal_column("1"))
     return sa.select(_DOCUMENTS.c.id, _DOCUMENTS.c.item_id, _DOCUMENTS.c.part).where(
-        _DOCUMENTS.c.tenant_id == sa.bindparam("t"),
-        in_list(_DOCUMENTS.c.item_id, dialect),
-        lane == sa.bindparam("l"),
-        first == sa.bindparam("a"),
-        _DOCUMENTS.c.current_to.is_(None),
+        *listed_in_lane(_DOCUMENTS.c.item_id, dialect), first == sa.bindparam("a"), _DOCUMENTS.c.current_to.is_(None)
     )
 
 
@@ -194,13 +185,5 @@ def changed_views(unit: Unit, lane_id: int, kind: str, parts: Sequence[str], *, 
 
 def of_episode(unit: Unit, lane_id: int, kind: str, run_id: str, *, limit: int) -> list[str]:
     """Return the ids of the items of a kind that belong to an episode, or a run: the last ``limit`` recorded."""
-    bound = {"t": unit.tenant, "l": lane_id, "r": run_id, "k": kind, "n": limit}
-    return [row[0] for row in fetch(unit, _OF_EPISODE, bound)]
-
-
-_OF_EPISODE: Final = (
-    sa.select(items.c.id)
-    .where(*bound_lane(items), items.c.run_id == sa.bindparam("r"), items.c.kind == sa.bindparam("k"))
-    .order_by(items.c.recorded_at.desc(), items.c.id.desc())
-    .limit(sa.bindparam("n", type_=sa.Integer))
-)
+    query = sa.select(items.c.id).where(*own_lane(unit, items, lane_id), items.c.run_id == run_id, items.c.kind == kind)
+    return list(unit.run(query.order_by(items.c.recorded_at.desc(), items.c.id.desc()).limit(limit)).scalars())

@@ -3,77 +3,24 @@
 A row names its session or run by hashes of the lane's name and its own.
 """
 
-import threading
-from abc import ABC, abstractmethod
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 
 from phronesis.core.entries import SECTION
 from phronesis.core.ids import CITATION_PREFIX, LaneName, derived_id
-from phronesis.errors import StorageBusy, StorageError
-from phronesis.store.compiled_statements import batches, each_in, fetch, insert_ignore, run_one, upsert
+from phronesis.store.compiled_statements import batches, each_in, insert_ignore, upsert
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import find_lane
 from phronesis.store.schema import items, shown_contexts, used_memories
+from phronesis.store.write_behind import WriteBehind
 from phronesis.uuid7 import new_id
 
-# Records of reads, written in the background: they neither delay a read nor make it fail.
-
 MAX_WAITING: Final = 256
-"""Maximum number of notes waiting in this process, unless a queue is given; the oldest are dropped."""
-
-_Note = TypeVar("_Note")
-
-
-class WriteBehind(ABC, Generic[_Note]):
-    """Queues notes and writes them in the background, each once and in batches. Thread-safe."""
-
-    def __init__(self, database: Database, *, most: int = MAX_WAITING) -> None:
-        self._database = database
-        self._waiting: deque[tuple[str, _Note]] = deque(maxlen=most)
-        self._lock = threading.Lock()
-
-    @abstractmethod
-    def store(self, unit: Unit, notes: Sequence[_Note]) -> None:
-        """Write some notes of one tenant."""
-
-    def queue(self, tenant: str, note: _Note) -> None:
-        """Queue a note. Never fails and never blocks."""
-        with self._lock:
-            self._waiting.append((tenant, note))
-
-    def settle(self, tenant: str, *, patient: bool = True) -> None:
-        """Write the queue before a write that depends on it; waits for the lock as that write would, if ``patient``."""
-        if self._waiting:
-            self._write(tenant, patient=patient)
-
-    def close(self) -> None:
-        """Write the queue of all tenants, unless another writer holds the lock."""
-        with self._lock:
-            tenants = list(dict.fromkeys(tenant for tenant, _ in self._waiting))
-        for tenant in tenants:
-            self._write(tenant, patient=False)
-
-    def _write(self, tenant: str, *, patient: bool) -> None:
-        with self._lock:
-            mine = [waiting for waiting in self._waiting if waiting[0] == tenant]
-        if not mine:
-            return
-        try:
-            with self._database.transaction(tenant, "derive", patient=patient) as unit:
-                self.store(unit, [note for _, note in mine])
-        except StorageBusy:
-            return  # they wait
-        except StorageError:
-            pass  # a store that cannot be written learns nothing either
-        with self._lock:
-            written = set(map(id, mine))
-            self._waiting = deque((one for one in self._waiting if id(one) not in written), self._waiting.maxlen)
-
+"""Maximum number of notes waiting in this process."""
 
 # Items that composed contexts showed to a session.
 
@@ -85,27 +32,6 @@ COMPARED: Final = 8
 
 SEARCHES: Final = "\0searches"
 """The session of what was shown outside of any session; no session can have this name."""
-
-_ROWS: Final = (
-    sa.select(shown_contexts.c.context_id, shown_contexts.c.item_ids)
-    .where(
-        shown_contexts.c.tenant_id == sa.bindparam("t"),
-        shown_contexts.c.session == sa.bindparam("s"),
-        shown_contexts.c.seq < sa.bindparam("seq"),
-    )
-    .order_by(shown_contexts.c.context_id.desc())
-    .limit(COMPARED)
-)
-
-_OF_SESSION: Final = (shown_contexts.c.tenant_id == sa.bindparam("t"), shown_contexts.c.session == sa.bindparam("s"))
-_OLDEST_KEPT: Final = (
-    sa.select(shown_contexts.c.context_id)
-    .where(*_OF_SESSION)
-    .order_by(shown_contexts.c.context_id.desc())
-    .offset(sa.literal_column(str(KEPT - 1)))
-    .limit(sa.literal_column("1"))
-)
-_OLDER: Final = sa.delete(shown_contexts).where(*_OF_SESSION, shown_contexts.c.context_id < sa.bindparam("c"))
 
 
 def owner_of(lane: LaneName) -> str:
@@ -130,6 +56,9 @@ class _Context:
 
 class ShownContexts(WriteBehind[_Context]):
     """Records which items contexts showed."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, most=MAX_WAITING)
 
     def note(
         self,
@@ -176,9 +105,11 @@ class ShownContexts(WriteBehind[_Context]):
         ]
         insert_ignore(unit, shown_contexts, rows)
         for session in dict.fromkeys(sessions):
-            found = fetch(unit, _OLDEST_KEPT, {"t": unit.tenant, "s": session})
-            if found:
-                run_one(unit, _OLDER, {"t": unit.tenant, "s": session, "c": found[0][0]})
+            own = (shown_contexts.c.tenant_id == unit.tenant, shown_contexts.c.session == session)
+            newest = sa.select(shown_contexts.c.context_id).where(*own).order_by(shown_contexts.c.context_id.desc())
+            oldest = unit.run(newest.offset(KEPT - 1).limit(1)).scalar_one_or_none()
+            if oldest is not None:
+                unit.run(sa.delete(shown_contexts).where(*own, shown_contexts.c.context_id < oldest))
 
 
 def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, context_id: str | None = None) -> list[str]:
@@ -186,16 +117,13 @@ def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, conte
 
     Covers its last contexts, and ``context_id``, the one that the entry answers.
     """
-    session = session_of(lane, session_id)
-    rows = unit.run(_ROWS, {"t": unit.tenant, "s": session, "seq": seq}).all()
+    columns = shown_contexts.c
+    own = (columns.tenant_id == unit.tenant, columns.session == session_of(lane, session_id))
+    query = sa.select(columns.context_id, columns.item_ids).where(*own)
+    rows = unit.run(query.where(columns.seq < seq).order_by(columns.context_id.desc()).limit(COMPARED)).all()
     found = [item for row in rows for item in row.item_ids]
     if context_id is not None and rows and all(row.context_id != context_id for row in rows):
-        query = sa.select(shown_contexts.c.item_ids).where(
-            shown_contexts.c.tenant_id == unit.tenant,
-            shown_contexts.c.session == session,
-            shown_contexts.c.context_id == context_id,
-        )
-        found += [item for item_ids in unit.run(query).scalars() for item in item_ids]
+        found += [item for row in unit.run(query.where(columns.context_id == context_id)) for item in row.item_ids]
     return list(dict.fromkeys(found))
 
 
@@ -263,12 +191,6 @@ WHOLE_ITEM: Final = ""
 
 Via = Literal["mem_search", "mem_get"]
 
-_RUN_ROWS: Final = (
-    sa.select(used_memories.c.item_id, used_memories.c.part, used_memories.c.via, used_memories.c.distance)
-    .where(used_memories.c.tenant_id == sa.bindparam("t"), used_memories.c.run == sa.bindparam("r"))
-    .order_by(used_memories.c.via, used_memories.c.distance, used_memories.c.item_id, used_memories.c.part)
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -289,6 +211,9 @@ class _Read:
 
 class UsedMemories(WriteBehind[_Read]):
     """Records what runs read."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, most=MAX_WAITING)
 
     def note(self, tenant: str, lane: LaneName, run_id: str, uses: Sequence[Use]) -> None:
         """Queue what a run read. Never fails and never blocks."""
@@ -320,8 +245,12 @@ def number_of(lane: LaneName, run_id: str) -> str:
 
 def used_by(unit: Unit, lane: LaneName, run_id: str) -> list[Use]:
     """Return what a run read: whole items first, then search results, nearest first."""
-    rows = unit.run(_RUN_ROWS, {"t": unit.tenant, "r": number_of(lane, run_id)})
-    return [Use(row.item_id, row.part, row.via, row.distance) for row in rows]
+    columns = used_memories.c
+    query = sa.select(*(columns[name] for name in Use.__dataclass_fields__)).where(
+        columns.tenant_id == unit.tenant, columns.run == number_of(lane, run_id)
+    )
+    rows = unit.run(query.order_by(columns.via, columns.distance, columns.item_id, columns.part)).mappings()
+    return [Use(**row) for row in rows]
 
 
 def forget_used(unit: Unit, lane: LaneName, item_ids: Collection[str] | None = None) -> None:

@@ -5,20 +5,19 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
 from phronesis.core.items import ROW_FIELDS, Item
-from phronesis.core.timestamps import to_micros
 from phronesis.store.compiled_statements import (
     bound_lane,
     each_of,
     fetch,
-    fetch_together,
     in_list,
     insert,
     list_value,
+    listed_in_lane,
     own_lane,
     run_each,
 )
@@ -38,20 +37,6 @@ _NAMED: Final = (
     .where(*bound_lane(items), items.c.external_id == sa.bindparam("x"))
     .order_by(items.c.updated_at, items.c.id)
 )
-_VERSIONS: Final = (
-    sa.select(items.c.id, items.c.version)
-    .where(
-        *bound_lane(items),
-        items.c.kind == sa.bindparam("k"),
-        items.c.kind != sa.literal_column("'message'"),
-        *VISIBLE,
-        sa.or_(
-            items.c.recorded_at < sa.bindparam("at"),
-            sa.and_(items.c.recorded_at == sa.bindparam("at"), items.c.id < sa.bindparam("id")),
-        ),
-    )
-    .order_by(items.c.recorded_at, items.c.id)
-)
 
 
 def read_items(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Item]:
@@ -70,28 +55,6 @@ def read_named(unit: Unit, lane: Lane, external_id: str) -> list[Item]:
     return [as_item(row, lane) for row in fetch(unit, _NAMED, bound)]
 
 
-@dataclass(frozen=True, slots=True)
-class ItemState:
-    """Whether an item is live (neither archived nor ended), whether it is quarantined, and its version, from 1."""
-
-    kept: bool
-    held: bool
-    version: int
-
-    @property
-    def live(self) -> bool:
-        """Return whether ordinary reads show it."""
-        return self.kept and not self.held
-
-
-def read_states(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, ItemState]:
-    """Return the state of those of ``ids`` that the lane holds, without their content."""
-    return {
-        one.id: ItemState(one.status == "active" and one.ended is None, one.quarantine is not None, one.version)
-        for one in read_heads(unit, lane.lane_id, ids)
-    }
-
-
 class ItemHead(NamedTuple):
     """An item without its content."""
 
@@ -103,27 +66,25 @@ class ItemHead(NamedTuple):
     quarantine: str | None
     version: int
 
+    @property
+    def kept(self) -> bool:
+        """Return whether it is neither archived nor ended."""
+        return self.status == "active" and self.ended is None
 
-def read_heads(unit: Unit, lane_id: int, ids: Iterable[str]) -> list[ItemHead]:
+    @property
+    def live(self) -> bool:
+        """Return whether ordinary reads show it."""
+        return self.kept and self.quarantine is None
+
+
+def read_heads(unit: Unit, lane_id: int, ids: Iterable[str]) -> dict[str, ItemHead]:
     """Return those of ``ids`` that a lane holds without their content, which takes most of the time to read."""
-    return list(map(ItemHead._make, each_of(unit, _heads(unit.dialect), ids, l=lane_id)))
+    return {row[0]: ItemHead._make(row) for row in each_of(unit, _heads(unit.dialect), ids, l=lane_id)}
 
 
 @cache
 def _heads(dialect: str) -> sa.Select[Any]:
-    lane = items.c.lane_id + sa.literal_column("0")
-    return sa.select(*(items.c[name] for name in ItemHead._fields)).where(
-        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_list(items.c.id, dialect)
-    )
-
-
-def read_versions(unit: Unit, lane: Lane, kind: str, *, before: Item) -> list[tuple[str, int]]:
-    """Return id and version of a lane's visible items of a kind (not messages), oldest first.
-
-    Those recorded ``before`` an item. Raw rows, because ``learn`` reads as many as the lane has runs.
-    """
-    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "at": to_micros(before.recorded_at), "id": before.id}
-    return cast("list[tuple[str, int]]", fetch(unit, _VERSIONS, bound))
+    return sa.select(*(items.c[name] for name in ItemHead._fields)).where(*listed_in_lane(items.c.id, dialect))
 
 
 def count_changes(unit: Unit, lane: Lane, kinds: Sequence[str]) -> int:
@@ -131,32 +92,8 @@ def count_changes(unit: Unit, lane: Lane, kinds: Sequence[str]) -> int:
 
     It only grows within an epoch.
     """
-    bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, kinds)}
-    return int(fetch(unit, _changes(unit.dialect), bound)[0][0])
-
-
-@cache
-def _changes(dialect: str) -> sa.Select[Any]:
-    return sa.select(sa.func.coalesce(sa.func.sum(items.c.version), 0)).where(
-        *bound_lane(items), items.c.kind != sa.literal_column("'message'"), in_list(items.c.kind, dialect)
-    )
-
-
-def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> list[Item]:
-    """Return a lane's visible items of a kind at any of some stages."""
-    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "ids": list_value(unit.dialect, stages)}
-    return [as_item(row, lane) for row in fetch(unit, _by_stage(unit.dialect), bound)]
-
-
-@cache
-def _by_stage(dialect: str) -> sa.Select[Any]:
-    return sa.select(*COLUMNS).where(
-        *bound_lane(items),
-        items.c.kind == sa.bindparam("k"),
-        items.c.kind != sa.literal_column("'message'"),
-        *VISIBLE,
-        in_list(items.c.stage, dialect),
-    )
+    query = sa.select(sa.func.coalesce(sa.func.sum(items.c.version), 0))
+    return int(unit.run(query.where(*own_lane(unit, items, lane.lane_id), *of_kinds(kinds))).scalar_one())
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,14 +108,12 @@ class SessionItems:
 def live_of_session(unit: Unit, lane: Lane, session_id: str, wanted: Sequence[SessionItems]) -> list[list[Item]]:
     """Return a session's visible items for each selection in ``wanted``, newest first."""
     known = {"t": unit.tenant, "l": lane.lane_id, "s": session_id}
-    asked = [
-        (
-            _of_session(unit.dialect, one.limit, one.role is not None),
-            {**known, "r": one.role, "ids": list_value(unit.dialect, one.kinds)},
-        )
-        for one in wanted
-    ]
-    return [[as_item(row, lane) for row in rows] for rows in fetch_together(unit, asked)]
+    out: list[list[Item]] = []
+    for one in wanted:
+        bound = {**known, "r": one.role, "ids": list_value(unit.dialect, one.kinds)}
+        rows = fetch(unit, _of_session(unit.dialect, one.limit, one.role is not None), bound)
+        out.append([as_item(row, lane) for row in rows])
+    return out
 
 
 @cache
@@ -193,11 +128,7 @@ def _of_session(dialect: str, limit: int, by_role: bool) -> sa.Select[Any]:
 
 @cache
 def _by_ids(dialect: str) -> sa.Select[Any]:
-    # The sum keeps SQLite from walking the whole lane by one of its indexes instead of looking the ids up.
-    lane = items.c.lane_id + sa.literal_column("0")
-    return sa.select(*COLUMNS).where(
-        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_list(items.c.id, dialect)
-    )
+    return sa.select(*COLUMNS).where(*listed_in_lane(items.c.id, dialect))
 
 
 def of_kinds(kinds: Collection[str]) -> list[sa.ColumnElement[bool]]:
@@ -219,15 +150,6 @@ def read_where(
     return [as_item(row, lane) for row in unit.run(query)]
 
 
-def weigh_kinds(unit: Unit, lane: Lane, kinds: Collection[str], *, since: int) -> tuple[int, int]:
-    """Count the live items of ``kinds`` recorded after ``since`` (microseconds), and sum their importance."""
-    query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(items.c.importance), 0)).where(
-        *own_lane(unit, items, lane.lane_id), *of_kinds(kinds), *VISIBLE, items.c.recorded_at > since
-    )
-    ((count, importance),) = map(tuple, unit.run(query))
-    return int(count), int(importance)
-
-
 def items_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> list[Item]:
     """Return a lane's items of a kind, whatever their status, by id: the next ``limit`` after a given id."""
     return read_where(unit, lane, items.c.kind == kind, items.c.id > after, order=(items.c.id,), limit=limit)
@@ -235,16 +157,10 @@ def items_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) 
 
 def ids_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> dict[str, str]:
     """Return the ids of the items that `items_of_kind` selects, and by id the entries that made them."""
-    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "after": after}
-    return dict(cast("list[tuple[str, str]]", fetch(unit, _of_kind(limit), bound)))
-
-
-@cache
-def _of_kind(limit: int) -> sa.Select[Any]:
-    found = sa.select(items.c.id, items.c.entry_id).where(
-        *bound_lane(items), items.c.kind == sa.bindparam("k"), items.c.id > sa.bindparam("after")
+    query = sa.select(items.c.id, items.c.entry_id).where(
+        *own_lane(unit, items, lane.lane_id), items.c.kind == kind, items.c.id > after
     )
-    return found.order_by(items.c.id).limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
+    return {row.id: row.entry_id for row in unit.run(query.order_by(items.c.id).limit(limit))}
 
 
 def lane_of_item(unit: Unit, item_id: str) -> int | None:

@@ -5,11 +5,9 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite
 
 from phronesis.core.changes import ResolvedChanges
 from phronesis.core.ids import document_id
@@ -22,8 +20,9 @@ from phronesis.store.deltas import insert_deltas
 from phronesis.store.documents import DocumentRow, by_home, delete_vectors
 from phronesis.store.items import insert_items, update_items
 from phronesis.store.lanes import Lane
+from phronesis.store.migrations import sqlite_statements
 from phronesis.store.relations import drop_entities, write_edges, write_entities, write_evidence
-from phronesis.store.schema import DERIVED, HOMES, lanes, metadata
+from phronesis.store.schema import DERIVED, HOMES, lanes
 
 # Write the changes of one entry, and discard a lane's derived state.
 
@@ -173,22 +172,10 @@ def open_scratch(tenant: str, lane: Lane) -> Iterator[Unit]:
     database = in_memory()
     try:
         with database.transaction(tenant, "derive") as unit:
-            for statement in _statements():
+            for statement in sqlite_statements():
                 unit.driver.execute(statement)
             row = dataclasses.asdict(lane) | {"applied_seq": 0, "documents_seq": 0}
             insert(unit, lanes, [{"tenant_id": tenant, **row}])
             yield unit
     finally:
         database.close()
-
-
-@cache
-def _statements() -> tuple[str, ...]:
-    """Return the statements that create the tables, cached: compiling takes four times as long as running them."""
-    worded: list[str] = []
-    dialect = sqlite.dialect()
-    engine = sa.create_mock_engine(
-        "sqlite://", lambda made, *_, **__: worded.append(str(made.compile(dialect=dialect)))
-    )
-    metadata.create_all(engine, checkfirst=False)
-    return tuple(worded)

@@ -15,9 +15,9 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.relations import Edge, Entity, EvidenceRow
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.store import conversations, deltas, relations
-from phronesis.store.compiled_statements import batches
+from phronesis.store.compiled_statements import batches, own_lane
 from phronesis.store.database import Unit
-from phronesis.store.items import of_kinds, read_items, read_named, read_versions, read_where, weigh_kinds
+from phronesis.store.items import of_kinds, read_items, read_named, read_where
 from phronesis.store.lanes import Lane
 from phronesis.store.log import entries_of_verb, find_entry, read_outcomes
 from phronesis.store.schema import VISIBLE, items
@@ -70,7 +70,12 @@ class LaneView:
 
     def versions(self, kind: str, *, before: Item) -> list[tuple[str, int]]:
         """Return id and version of the live items of a kind recorded ``before`` an item, oldest first."""
-        return read_versions(self.unit, self.lane, kind, before=before)
+        at, columns = to_micros(before.recorded_at), items.c
+        earlier = sa.or_(columns.recorded_at < at, sa.and_(columns.recorded_at == at, columns.id < before.id))
+        query = sa.select(columns.id, columns.version).where(
+            *own_lane(self.unit, items, self.lane_id), *of_kinds((kind,)), *VISIBLE, earlier
+        )
+        return [(row.id, row.version) for row in self.unit.run(query.order_by(columns.recorded_at, columns.id))]
 
     def find(
         self,
@@ -118,7 +123,14 @@ class LaneView:
 
     def weight(self, kinds: Collection[str], *, since: datetime | None) -> tuple[int, int]:
         """Return the number of live items of ``kinds`` recorded after ``since``, and their total importance."""
-        return weigh_kinds(self.unit, self.lane, kinds, since=0 if since is None else to_micros(since))
+        query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(items.c.importance), 0)).where(
+            *own_lane(self.unit, items, self.lane_id),
+            *of_kinds(kinds),
+            *VISIBLE,
+            items.c.recorded_at > (0 if since is None else to_micros(since)),
+        )
+        ((count, importance),) = map(tuple, self.unit.run(query))
+        return int(count), int(importance)
 
     def stated(self, subjects: Collection[str], keys: Collection[str], kinds: Collection[str]) -> list[Item]:
         """Return the items of these subjects (as spelled in the items) under these keys, oldest first.

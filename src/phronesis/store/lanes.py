@@ -8,23 +8,12 @@ import sqlalchemy as sa
 
 from phronesis.core.ids import LaneKind, LaneName
 from phronesis.errors import NotFound
-from phronesis.store.compiled_statements import (
-    bound_lane,
-    fetch,
-    fetch_together,
-    insert_ignore,
-    own_lane,
-    run_one,
-    upsert,
-)
+from phronesis.store.compiled_statements import bound_lane, each_in, fetch, insert_ignore, own_lane, run_one, upsert
 from phronesis.store.database import Database, Unit
 from phronesis.store.schema import HOMES, embedding_models, lanes, tenants
 
 GENESIS: Final = "0" * 64
 """The previous hash of a lane's first entry."""
-
-MANY: Final = 200
-"""Number of lanes that are looked up one by one; for more, all lanes of the tenant are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,23 +186,13 @@ def lane_names(unit: Unit, kind: LaneKind, *, containing: str, limit: int) -> li
     return list(unit.run(query.limit(limit), {"t": unit.tenant, "k": kind}).scalars())
 
 
-_DOCUMENTED: Final = (
-    sa.select(lanes.c.lane_id, lanes.c.epoch, lanes.c.documents_seq)
-    .where(lanes.c.tenant_id == sa.bindparam("t"), lanes.c.documents_seq > 0)
-    .order_by(lanes.c.lane_id)
-)
-_DOCUMENTED_LANE: Final = _DOCUMENTED.where(lanes.c.lane_id == sa.bindparam("l"))
-
-
 def documented_lanes(unit: Unit, lane_ids: Collection[int] | None = None) -> list[DocumentState]:
     """Return the tenant's lanes that ever had search documents, or those among some, by number."""
-    if lane_ids is None or len(lane_ids) > MANY:
-        every = [DocumentState(*row) for row in fetch(unit, _DOCUMENTED, {"t": unit.tenant})]
-        return every if lane_ids is None else [lane for lane in every if lane.lane_id in lane_ids]
-    if not lane_ids:
-        return []
-    asked = [(_DOCUMENTED_LANE, {"t": unit.tenant, "l": lane_id}) for lane_id in sorted(lane_ids)]
-    return [DocumentState(*row) for rows in fetch_together(unit, asked) for row in rows]
+    query = sa.select(*(lanes.c[name] for name in DocumentState._fields)).where(
+        lanes.c.tenant_id == unit.tenant, lanes.c.documents_seq > 0
+    )
+    rows = unit.run(query) if lane_ids is None else each_in(unit, query, lanes.c.lane_id, lane_ids)
+    return sorted(DocumentState(*row) for row in map(tuple, rows))
 
 
 def list_behind(unit: Unit) -> list[Lane]:

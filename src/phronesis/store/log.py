@@ -8,15 +8,12 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from phronesis.store.compiled_statements import (
-    batches,
     bound_lane,
     each_in,
     each_of,
-    fetch_together,
     in_list,
     insert,
     insert_ignore,
-    list_value,
     looked_up,
     own_lane,
     upsert,
@@ -156,31 +153,9 @@ def verbs_of_lane(unit: Unit, lane_id: int) -> list[str]:
 
 def find_entries(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[EntryRow]:
     """Return a lane's entries of these ids, in order."""
-    return _entries_of(each_of(unit, _entries_by_id(unit.dialect), entry_ids, l=lane_id))
-
-
-def find_with_parts(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[tuple[EntryRow, list[PartRow]]]:
-    """Return a lane's entries of these ids, in order, each with its remaining payload parts."""
-    found: list[Sequence[Any]] = []
-    parts: dict[str, list[PartRow]] = {}
-    for batch in batches(entry_ids):
-        ids = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
-        asked = [(_entries_by_id(unit.dialect), {**ids, "l": lane_id}), (_parts_of(unit.dialect), ids)]
-        rows, left = fetch_together(unit, asked)
-        found += rows
-        _add_parts(parts, left)
-    return [(row, parts.get(row.entry_id, [])) for row in _entries_of(found)]
-
-
-def _entries_of(rows: Iterable[Sequence[Any]]) -> list[EntryRow]:
+    rows = each_of(unit, _entries_by_id(unit.dialect), entry_ids, l=lane_id)
     found = [EntryRow(**dict(zip(EntryRow.__dataclass_fields__, row, strict=True))) for row in rows]
     return sorted(found, key=lambda row: row.seq)
-
-
-def _add_parts(parts: dict[str, list[PartRow]], rows: Iterable[Sequence[Any]]) -> None:
-    for row in rows:
-        part = PartRow(**dict(zip(PartRow.__dataclass_fields__, row, strict=True)))
-        parts.setdefault(part.entry_id, []).append(part)
 
 
 def find_idempotent(unit: Unit, idempotency: str) -> EntryRow | None:
@@ -193,7 +168,9 @@ def find_idempotent(unit: Unit, idempotency: str) -> EntryRow | None:
 def read_parts(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[PartRow]]:
     """Return the remaining payload parts, by entry."""
     out: dict[str, list[PartRow]] = {entry_id: [] for entry_id in entry_ids}
-    _add_parts(out, each_of(unit, _parts_of(unit.dialect), entry_ids))
+    for row in each_of(unit, _parts_of(unit.dialect), entry_ids):
+        part = PartRow(**dict(zip(PartRow.__dataclass_fields__, row, strict=True)))
+        out[part.entry_id].append(part)
     return out
 
 
@@ -251,13 +228,6 @@ def count_failure(unit: Unit, lane_id: int, entry_id: str, *, code: str, message
     row = {"lane_id": lane_id, "attempts": attempts, "code": code, "message": message, "at": at}
     upsert(unit, failures, [{"tenant_id": unit.tenant, "entry_id": entry_id, **row}])
     return attempts
-
-
-def find_failure(unit: Unit, entry_id: str) -> Mapping[str, Any] | None:
-    """Return the failure recorded for an entry."""
-    query = sa.select(failures).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id == entry_id)
-    row = unit.run(query).mappings().one_or_none()
-    return None if row is None else dict(row)
 
 
 # Transfer between stores: read a lane's log with all its parts, and stage imported entries.

@@ -6,10 +6,9 @@ model. Look-ups are answers of public sources, cached by a hash of the address a
 erasure clears a tenant's (``engine/erasure_plan``), since they may repeat what was erased.
 """
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -18,58 +17,45 @@ import sqlalchemy as sa
 from phronesis.core.ids import derived_id
 from phronesis.core.reports import FOLDED, ModelCall, ModelUsage, by_day, day_of
 from phronesis.core.timestamps import from_micros, to_micros
-from phronesis.errors import StorageBusy, StorageError
 from phronesis.store.compiled_statements import each_in, insert, insert_ignore, upsert
 from phronesis.store.database import Database, Unit
 from phronesis.store.schema import lookups, model_calls
+from phronesis.store.write_behind import WriteBehind
 
-MAX_WAITING: Final = 10_000
-"""Maximum number of buffered calls of a tenant while nothing can be written; beyond it, calls of a day are merged."""
+MAX_WAITING: Final = 50_000
+"""Maximum number of buffered calls while nothing can be written."""
 _COLUMNS: Final = tuple(column for column in model_calls.c if column.name != "tenant_id")
 
 
-@dataclass(slots=True)
-class StoredLedger:
-    """A ledger that stores calls in the database. Thread-safe.
+class StoredLedger(WriteBehind[ModelCall]):
+    """A ledger that stores calls in the database; ``wake`` is called when some are buffered.
 
-    ``wake`` is called when calls are buffered, to have them written in the background.
+    If the store cannot be written at all, the buffer is kept and still counts.
     """
 
-    database: Database
-    wake: Callable[[], None] | None = None
-    _waiting: dict[str, list[ModelCall]] = field(default_factory=dict)
-    _moving: dict[str, list[ModelCall]] = field(default_factory=dict)
-    """Calls being written at the moment."""
-    _folded: dict[str, datetime] = field(default_factory=dict)
-    """By tenant, the day before which all calls are merged, as far as this process knows."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _writing: threading.Lock = field(default_factory=threading.Lock)
+    keeps = True
+
+    def __init__(self, database: Database, wake: Callable[[], None] | None = None) -> None:
+        super().__init__(database, most=MAX_WAITING)
+        self.wake = wake
+        self._folded: dict[str, datetime] = {}
+        """By tenant, the day before which all calls are merged, as far as this process knows."""
 
     def record(self, tenant: str, call: ModelCall) -> None:
         """Buffer a call. Never fails and never blocks."""
-        with self._lock:
-            mine = self._waiting.setdefault(tenant, [])
-            mine.append(call)
-            if len(mine) > MAX_WAITING:
-                self._waiting[tenant] = by_day(mine)
+        self.queue(tenant, call)
         if self.wake is not None:
             with suppress(RuntimeError):  # no thread is to be had: a flush or the close writes it
                 self.wake()
 
-    def settle(self, *, patient: bool = True) -> bool:
-        """Write the buffers of all tenants; return False where another writer kept some from being written.
-
-        If the store cannot be written at all, the buffer is kept and still counts. ``patient`` waits for the lock.
-        """
-        if not self._writing.acquire(blocking=patient):
-            return False
-        try:
-            with self._lock:
-                tenants = list(self._waiting)
-            done = [self._store_waiting(tenant, patient=patient) for tenant in tenants]
-            return all(done)
-        finally:
-            self._writing.release()
+    def store(self, unit: Unit, notes: Sequence[ModelCall]) -> None:
+        """Write calls, and merge those of days that are over."""
+        # A commit whose answer was lost may have been one.
+        insert_ignore(unit, model_calls, [_row(unit.tenant, call) for call in notes])
+        today = max(day_of(call.at) for call in notes)
+        if self._folded.get(unit.tenant) != today:
+            _fold(unit, before=today)
+            self._folded[unit.tenant] = today
 
     def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> ModelUsage:
         """Return the usage of a tenant's calls since a time, of all roles or one, buffered calls included.
@@ -77,8 +63,7 @@ class StoredLedger:
         Merged calls of a past day count as made at its beginning.
         """
         # Taken before the database is asked: what is written meanwhile is found there by its id, and counted once.
-        with self._lock:
-            kept = [*self._moving.get(tenant, ()), *self._waiting.get(tenant, ())]
+        kept = self.waiting(tenant)
         mine = {call.call_id: call for call in kept if call.at >= since and role in {None, call.role}}
         columns = model_calls.c
         query = sa.select(
@@ -94,30 +79,6 @@ class StoredLedger:
             written = {found.call_id for found in each_in(unit, stored, model_calls.c.call_id, mine)}
         spent = ModelUsage(int(row["calls"]), int(row["tokens"]), float(row["cost"]))
         return spent.plus(_sum([call for one, call in mine.items() if one not in written]))
-
-    def _store_waiting(self, tenant: str, *, patient: bool) -> bool:
-        with self._lock:
-            mine = self._moving[tenant] = self._waiting.pop(tenant)
-        busy, left = False, mine
-        try:
-            with self.database.transaction(tenant, "derive", patient=patient) as unit:
-                # A commit whose answer was lost may have been one.
-                insert_ignore(unit, model_calls, [_row(tenant, call) for call in mine])
-                today = max(day_of(call.at) for call in mine)
-                if self._folded.get(tenant) != today:
-                    _fold(unit, before=today)
-            self._folded[tenant] = today
-            left = []
-        except StorageBusy:
-            busy = True
-        except StorageError:
-            pass  # it cannot be written; the day's budget holds in this process all the same
-        finally:
-            with self._lock:
-                del self._moving[tenant]
-                if left:
-                    self._waiting[tenant] = left + self._waiting.get(tenant, [])
-        return not busy
 
 
 def _row(tenant: str, call: ModelCall) -> dict[str, Any]:

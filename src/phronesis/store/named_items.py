@@ -6,16 +6,13 @@ from typing import Any, Final, Literal, NamedTuple
 
 import sqlalchemy as sa
 
-from phronesis.store.compiled_statements import batches, bound_lane, fetch, in_list, list_value
+from phronesis.store.compiled_statements import batches, bound_lane, fetch, list_value, listed_in_lane
 from phronesis.store.database import Unit
 from phronesis.store.dialects import bound_json_key, contains, has_member, member_number, member_text, parsed
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import api_keys, deltas, entities, entries, items
 
 Order = Literal["eq", "lt", "gt"]
-
-HEADS: Final = 500
-"""Maximum number of heads looked up one by one; beyond that, reading every name is cheaper."""
 
 _LIVE: Final = (items.c.status == sa.literal_column("'active'"), items.c.ended.is_(None), items.c.quarantine.is_(None))
 _IN_LANE: Final = (*bound_lane(items), *_LIVE)
@@ -77,19 +74,13 @@ def heads_between(unit: Unit, lane: Lane, low: str, high: str, *, until: str) ->
 
     Names from ``low`` up to ``high``, exclusive; a name without ``until`` has no prefix.
     """
-    bound = {**_bound(unit, lane, low, high), "until": until, "beyond": f"{until[:-1]}{chr(ord(until[-1]) + 1)}"}
-    names = [row[0] for row in fetch(unit, _first_names(unit.dialect), bound)]
-    heads = {name[: name.find(until)] for name in names if until in name}
-    if len(names) == HEADS:
-        heads |= {row[0] for row in fetch(unit, _heads(unit.dialect), {**bound, "low": names[-1]})}
-    return heads
+    bound = {**_bound(unit, lane, low, high), "until": until}
+    return {row[0] for row in fetch(unit, _heads(unit.dialect), bound)}
 
 
 def rows_between(unit: Unit, lane: Lane, low: str, high: str, asked: RowPage = EVERY) -> list[NamedRow]:
     """Return the items of these names, last changed first."""
     bound = _bound(unit, lane, low, high)
-    if asked.inside is None and asked.meets is None and asked.limit is None:
-        return [NamedRow(*row) for row in fetch(unit, _items_query(unit.dialect), bound)][asked.offset :]
     # From the index alone where nothing is compared; the rows, which may be long, are read of the page only.
     compared = asked.inside.compared if asked.inside is not None else ()
     for n, one in enumerate(compared):
@@ -98,12 +89,8 @@ def rows_between(unit: Unit, lane: Lane, low: str, high: str, asked: RowPage = E
         bound["key"] = asked.inside.key
     kinds = tuple((one.order, isinstance(one.value, str)) for one in compared)
     last = None if asked.limit is None else asked.offset + asked.limit
-    ids = [
-        row[0]
-        for row in fetch(
-            unit, _ids(unit.dialect, kinds, asked.meets is None and last is not None), {**bound, "last": last}
-        )
-    ]
+    statement = _ids(unit.dialect, kinds, asked.meets is None and last is not None)
+    ids = [row[0] for row in fetch(unit, statement, {**bound, "last": last})]
     out: list[NamedRow] = []
     for batch in batches(ids if asked.meets is not None else ids[asked.offset :]):
         if last is not None and len(out) >= last:
@@ -127,16 +114,8 @@ def _item_query(dialect: str) -> sa.Select[Any]:
 
 
 @cache
-def _items_query(dialect: str) -> sa.Select[Any]:
-    return sa.select(*_columns(dialect)).where(*_SHOWN).order_by(*_NEWEST)
-
-
-@cache
 def _by_ids(dialect: str) -> sa.Select[Any]:
-    lane = items.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
-    return sa.select(*_columns(dialect)).where(
-        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_list(items.c.id, dialect)
-    )
+    return sa.select(*_columns(dialect)).where(*listed_in_lane(items.c.id, dialect))
 
 
 @lru_cache(maxsize=256)
@@ -173,32 +152,13 @@ def _compared_in_postgresql(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any
 
 
 @cache
-def _first_names(dialect: str) -> sa.Select[Any]:
-    """Return a statement that finds the first name of each prefix, in order."""
-    name, until = items.c.external_id, sa.bindparam("until", type_=sa.Text)
-
-    def first(*conditions: Any) -> Any:
-        return sa.select(name).where(*_IN_LANE, *conditions).order_by(name).limit(sa.literal_column("1"))
-
-    walk = sa.select(first(*_BETWEEN).scalar_subquery().label("found")).cte("walk", recursive=True)
-    ahead = _name_prefix(walk.c.found, until, dialect) + sa.bindparam("beyond", type_=sa.Text)
-    behind = sa.case((contains(walk.c.found, until), ahead), else_=walk.c.found + sa.literal_column("' '"))
-    following = first(name >= behind, _BETWEEN[1]).correlate(walk).scalar_subquery()
-    walk = walk.union_all(sa.select(following).where(walk.c.found.is_not(None)))
-    return sa.select(walk.c.found).where(walk.c.found.is_not(None)).limit(sa.literal_column(str(HEADS)))
-
-
-@cache
 def _heads(dialect: str) -> sa.Select[Any]:
     name, until = items.c.external_id, sa.bindparam("until", type_=sa.Text)
-    return sa.select(_name_prefix(name, until, dialect)).where(*_SHOWN, contains(name, until)).distinct()
-
-
-def _name_prefix(name: Any, until: Any, dialect: str) -> Any:
     one: sa.ColumnClause[int] = sa.literal_column("1")
+    prefix: Any = sa.func.substr(name, one, sa.func.instr(name, until) - one)
     if dialect == "postgresql":
-        return sa.func.split_part(name, until, one)
-    return sa.func.substr(name, one, sa.func.instr(name, until) - one)
+        prefix = sa.func.split_part(name, until, one)
+    return sa.select(prefix).where(*_SHOWN, contains(name, until)).distinct()
 
 
 def _bound(unit: Unit, lane: Lane, low: str, high: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from phronesis.store.compiled_statements import (
     in_subquery,
     insert_ignore,
     list_value,
+    listed_in_lane,
     looked_up,
     own_lane,
     upsert,
@@ -98,20 +99,14 @@ def read_evidence(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> dict[str
 
 @cache
 def _evidence_of(dialect: str) -> sa.Select[Any]:
-    # The sum keeps a database from walking the lane by one of its indexes instead of looking the items up.
-    lane = evidence.c.lane_id + sa.literal_column("0")
-    found = sa.select(*_EVIDENCE_COLUMNS).where(
-        evidence.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), in_list(evidence.c.item_id, dialect)
-    )
+    found = sa.select(*_EVIDENCE_COLUMNS).where(*listed_in_lane(evidence.c.item_id, dialect))
     return found.order_by(*list(evidence.primary_key.columns)[1:])
 
 
 @cache
 def _origins(dialect: str) -> sa.Select[Any]:
     return sa.select(evidence.c.item_id, evidence.c.source_item_id).where(
-        evidence.c.tenant_id == sa.bindparam("t"),
-        in_list(evidence.c.item_id, dialect),
-        evidence.c.lane_id + sa.literal_column("0") == sa.bindparam("l"),
+        *listed_in_lane(evidence.c.item_id, dialect),
         evidence.c.polarity == sa.bindparam("p"),
         evidence.c.source_item_id.is_not(None),
     )
@@ -221,26 +216,26 @@ def drop_entities(unit: Unit, lane_id: int, entity_ids: Sequence[str], where: Se
 
 def lane_edges(unit: Unit, lane_id: int) -> list[Edge]:
     """Return all of a lane's edges."""
-    query = sa.select(*_EDGE_COLUMNS).where(*own_lane(unit, edges, lane_id))
-    return [_edge(row) for row in unit.run(query).mappings()]
+    return [_edge(row) for row in _of_lane(unit, edges, _EDGE_COLUMNS, lane_id)]
 
 
 def lane_evidence(unit: Unit, lane_id: int) -> list[EvidenceRow]:
     """Return all of a lane's evidence."""
-    query = sa.select(*_EVIDENCE_COLUMNS).where(*own_lane(unit, evidence, lane_id))
-    return [EvidenceRow.from_row(dict(row)) for row in unit.run(query).mappings()]
+    return [EvidenceRow.from_row(dict(row)) for row in _of_lane(unit, evidence, _EVIDENCE_COLUMNS, lane_id)]
 
 
 def lane_entities(unit: Unit, lane_id: int) -> list[Entity]:
     """Return all of a lane's entities."""
-    query = sa.select(*_ENTITY_COLUMNS).where(*own_lane(unit, entities, lane_id))
-    return [Entity(**row) for row in unit.run(query).mappings()]
+    return [Entity(**row) for row in _of_lane(unit, entities, _ENTITY_COLUMNS, lane_id)]
 
 
 def lane_mentions(unit: Unit, lane_id: int) -> list[Mention]:
     """Return all of a lane's mentions."""
-    query = sa.select(*_MENTION_COLUMNS).where(*own_lane(unit, mentions, lane_id))
-    return [Mention(**row) for row in unit.run(query).mappings()]
+    return [Mention(**row) for row in _of_lane(unit, mentions, _MENTION_COLUMNS, lane_id)]
+
+
+def _of_lane(unit: Unit, table: sa.Table, columns: Sequence[Any], lane_id: int) -> sa.MappingResult:
+    return unit.run(sa.select(*columns).where(*own_lane(unit, table, lane_id))).mappings()
 
 
 def _edge(row: Any) -> Edge:

@@ -5,9 +5,8 @@ that is killed loses at most a minute of counts. A lane may hold hundreds of tho
 be forgotten: the database preselects and streams them, without their text.
 """
 
-import json
-import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -19,7 +18,6 @@ import sqlalchemy as sa
 from phronesis.core.items import Trust
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.timestamps import from_micros, optional_moment, to_micros
-from phronesis.errors import StorageBusy, StorageError
 from phronesis.forgetting.laws import FORGETTING, USE, RetentionFields
 from phronesis.store.compiled_statements import (
     batches,
@@ -30,13 +28,12 @@ from phronesis.store.compiled_statements import (
     list_value,
     own_lane,
     run_each,
-    run_one,
 )
 from phronesis.store.database import Database, Unit
 from phronesis.store.dialects import has_member, json_key
-from phronesis.store.items import read_heads
 from phronesis.store.lanes import Lane
 from phronesis.store.schema import evidence, items, usage
+from phronesis.store.write_behind import WriteBehind
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
@@ -50,8 +47,8 @@ WRITTEN_AT: Final = 512
 WRITTEN_AFTER: Final = 60_000_000
 """Microseconds after which the next read triggers a write."""
 
-MAX_WAITING: Final = 20_000
-"""Maximum number of counted items while nothing can be written; further ones are not counted."""
+MAX_WAITING: Final = 2_000
+"""Maximum number of counted reads while nothing can be written; the oldest are not counted."""
 
 
 @cache
@@ -61,42 +58,19 @@ def _counts_query(dialect: str) -> sa.Select[Any]:
     )
 
 
-def _sqlite_statement() -> Any:
-    """Return SQLite's statement for each item: its first count, or an increment. PostgreSQL: `_postgres_statements`."""
-    first = sqlite.insert(usage).values(
+@cache
+def _count_statement(dialect: str) -> Any:
+    """Return the statement for each item: its first count, from the one ``known`` before, or an increment."""
+    first = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(usage).values(
         tenant_id=sa.bindparam("t"),
         lane_id=sa.bindparam("lane"),
         item_id=sa.bindparam("item"),
         count=sa.bindparam("known", type_=sa.BigInteger) + sa.bindparam("more", type_=sa.BigInteger),
         last_at=sa.bindparam("at", type_=sa.BigInteger),
     )
-    last = sa.func.max(usage.c.last_at, first.excluded.last_at)
+    last = sa.case((usage.c.last_at < first.excluded.last_at, first.excluded.last_at), else_=usage.c.last_at)
     more = {"count": usage.c.count + sa.bindparam("more", type_=sa.BigInteger), "last_at": last}
     return first.on_conflict_do_update(index_elements=list(usage.primary_key), set_=more)
-
-
-_MORE: Final = _sqlite_statement()
-
-
-@cache
-def _postgres_statements() -> tuple[Any, Any]:
-    """Return PostgreSQL's two statements, which avoid a round trip for each of 500 items.
-
-    First the initial counts of items that were never counted here, then the increments. Rows are bound as one JSON
-    text: lane, item, the count ``known`` before, how often ``more``, and when last (``at``).
-    """
-    members = {
-        name: sa.Text() if name == "item" else sa.BigInteger() for name in ("lane", "item", "known", "more", "at")
-    }
-    read = sa.func.json_to_recordset(sa.cast(sa.bindparam("rows", type_=sa.Text), postgresql.JSON))
-    named = (sa.column(name, kind) for name, kind in members.items())
-    of = read.table_valued(*named, name="given").render_derived(with_types=True)
-    begun = sa.select(sa.bindparam("t", type_=sa.Text), of.c.lane, of.c.item, of.c.known, of.c["at"])
-    first = postgresql.insert(usage).from_select(["tenant_id", "lane_id", "item_id", "count", "last_at"], begun)
-    own = (usage.c.tenant_id == sa.bindparam("t"), usage.c.lane_id == of.c.lane, usage.c.item_id == of.c.item)
-    last = sa.case((usage.c.last_at < of.c["at"], of.c["at"]), else_=usage.c.last_at)
-    more = sa.update(usage).where(*own).values(count=usage.c.count + of.c.more, last_at=last)
-    return first.on_conflict_do_nothing(), more
 
 
 _USED: Final = (
@@ -107,75 +81,27 @@ _USED: Final = (
 )
 
 
-@dataclass(slots=True)
-class _PendingCounts:
-    """A tenant's unwritten counts: by item, how often and when last; and since when they wait."""
+class Usage(WriteBehind[tuple[frozenset[str], int]]):
+    """Counts how often reads show items; a note has the items of one read, and when it was."""
 
-    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
-    since: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Counts how often reads show items. Thread-safe."""
-
-    database: Database
-    _waiting: dict[str, _PendingCounts] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _writing: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, most=MAX_WAITING)
 
     def note(self, tenant: str, item_ids: Iterable[str], at: datetime) -> bool:
         """Count each of some items once more. Never fails, never blocks; returns whether to write."""
         now = to_micros(at)
-        with self._lock:
-            mine = self._waiting.setdefault(tenant, _PendingCounts())
-            for one in set(item_ids):
-                count, last = mine.counts.get(one, (0, now))
-                if count or len(mine.counts) < MAX_WAITING:
-                    mine.counts[one] = (count + 1, max(last, now))
-            mine.since = now if mine.since is None else mine.since
-            return len(mine.counts) >= WRITTEN_AT or now - mine.since >= WRITTEN_AFTER
+        self.queue(tenant, (frozenset(item_ids), now))
+        mine = self.waiting(tenant)
+        return sum(len(ids) for ids, _ in mine) >= WRITTEN_AT or (bool(mine) and now - mine[0][1] >= WRITTEN_AFTER)
 
-    def settle(self, tenant: str, *, patient: bool = True) -> None:
-        """Write the counts before they are used; waits for the lock as that write would, if ``patient``."""
-        self._write(tenant, patient=patient)
-
-    def close(self) -> None:
-        """Write the counts of all tenants, unless another writer holds the lock."""
-        for tenant in list(self._waiting):
-            self._write(tenant, patient=False)
-
-    def _write(self, tenant: str, *, patient: bool) -> None:
-        # One at a time: who settles before it takes the counts up waits for those on their way, too.
-        if not self._writing.acquire(blocking=patient):
-            return
-        try:
-            self._write_alone(tenant, patient=patient)
-        finally:
-            self._writing.release()
-
-    def _write_alone(self, tenant: str, *, patient: bool) -> None:
-        with self._lock:
-            mine = self._waiting.pop(tenant, None)
-        if mine is None or not mine.counts:
-            return
-        try:
-            with self.database.transaction(tenant, "derive", patient=patient) as unit:
-                _store(unit, mine.counts)
-        except StorageBusy:
-            self._requeue(tenant, mine)
-        except StorageError:
-            return  # a store that cannot be written learns nothing either
-
-    def _requeue(self, tenant: str, mine: _PendingCounts) -> None:
-        """Return counts to the queue, merged with those counted meanwhile."""
-        with self._lock:
-            newer = self._waiting.pop(tenant, _PendingCounts())
-            for one, (count, last) in newer.counts.items():
-                before, at = mine.counts.get(one, (0, last))
-                mine.counts[one] = (before + count, max(last, at))
-            mine.since = newer.since  # a minute more, or a write at every read
-            self._waiting[tenant] = mine
+    def store(self, unit: Unit, notes: Sequence[tuple[frozenset[str], int]]) -> None:
+        """Add the counts to the stored ones."""
+        counts: Counter[str] = Counter()
+        last: dict[str, int] = {}
+        for ids, at in notes:
+            counts.update(ids)
+            last |= {one: max(at, last.get(one, at)) for one in ids}
+        _store(unit, {one: (count, last[one]) for one, count in counts.items()})
 
 
 def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
@@ -185,6 +111,7 @@ def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
         rows = sorted(fetch(unit, _counts_query(unit.dialect), ids), key=itemgetter(1, 0))
         told = [
             {
+                "t": unit.tenant,
                 "lane": lane_id,
                 "item": item,
                 "more": counts[item][0],
@@ -193,11 +120,8 @@ def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
             }
             for item, lane_id, said in rows
         ]
-        if unit.dialect == "postgresql":
-            for statement in _postgres_statements():
-                run_one(unit, statement, {"t": unit.tenant, "rows": json.dumps(told)})
-        elif told:
-            run_each(unit, _MORE, [{"t": unit.tenant, **row} for row in told])
+        if told:
+            run_each(unit, _count_statement(unit.dialect), told)
 
 
 def used_since(unit: Unit, lane_id: int) -> dict[str, tuple[int, int]]:
@@ -318,23 +242,3 @@ def borne_by(unit: Unit, lane_id: int, sources: Collection[str]) -> dict[str, li
         if source in sources:
             out.setdefault(source, []).append((item_id, part))
     return out
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """What forgetting needs to know of an item that rests on others."""
-
-    kind: str
-    live: bool
-    held: bool
-    """Whether the item has not ended; archived or quarantined, it may be restored."""
-
-
-def read_owners(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Owner]:
-    """Return those of ``ids`` that the lane holds."""
-    return {
-        one.id: Owner(
-            one.kind, one.status == "active" and one.ended is None and one.quarantine is None, one.ended is None
-        )
-        for one in read_heads(unit, lane.lane_id, ids)
-    }

@@ -34,8 +34,8 @@ lanes = table(
 entries = table(
     "entries",
     """
-    lane_id:big seq:big entry_id:text! verb:text! handler_version:int! actor:text! recorded_at:big! parent_id:text~
-    idempotency:text~ paths:json commitments:bytes! hash:text!
+    lane_id:big seq:big entry_id:text! verb:text! handler_version:int! actor:text! recorded_at:big! parent_id:text
+    idempotency:text paths:json commitments:bytes! hash:text!
     """,
     sa.UniqueConstraint("tenant_id", "entry_id"),
     index("idempotency", name="ix_entries_idempotency", where="idempotency IS NOT NULL", unique=True),
@@ -147,7 +147,7 @@ def _search_tables(documents: str, vectors: str) -> tuple[sa.Table, sa.Table]:
         documents,
         """
         item_id:text part:text version:int id:text! lane_id:big! kind:text! session_id:text position:int speaker:text
-        text:text~ terms:bytes! marks:bytes! current_from:big! current_to:big~ changed_seq:big!
+        text:text terms:bytes! marks:bytes! current_from:big! current_to:big changed_seq:big!
         """,
         index("lane_id changed_seq"),
         key="item_id part version",
@@ -192,10 +192,10 @@ items = table(
     "items",
     """
     id:text lane_id:big! kind:text! content:text! entry_id:text! recorded_at:big! updated_at:big! version:int!
-    subject:text~ key:text~ value:json~ metadata:json~ importance:small! status:text! ended:text~ ended_by:text~
-    confidence:double! trust:small! quarantine:text~ pinned:bool! stage:text~ label:text~ source_type:text
-    source_ref:text~ agent_id:text~ session_id:text run_id:text~ message_id:text role:text name:text position:int
-    occurred_at:big valid_from:big valid_to:big~ data:json~ external_id:text~
+    subject:text key:text value:json metadata:json importance:small! status:text! ended:text ended_by:text
+    confidence:double! trust:small! quarantine:text pinned:bool! stage:text label:text source_type:text
+    source_ref:text agent_id:text session_id:text run_id:text message_id:text role:text name:text position:int
+    occurred_at:big valid_from:big valid_to:big data:json external_id:text
     """,
     sa.CheckConstraint("status IN ('active', 'archived')", name="status"),
     index("lane_id session_id message_id"),

@@ -13,10 +13,10 @@ from phronesis.recall.as_of import drawn_by, held_at, known_at, live_at
 from phronesis.recall.evidence import known_evidence
 from phronesis.store.database import Database, Unit
 from phronesis.store.eligible import ReadConditions, newest_items
-from phronesis.store.items import lane_of_item, live_by_stage, read_items, read_where
+from phronesis.store.items import lane_of_item, of_kinds, read_items, read_where
 from phronesis.store.lanes import Lane, find_lane, get_lane
 from phronesis.store.relations import read_edges
-from phronesis.store.schema import items
+from phronesis.store.schema import VISIBLE, items
 from phronesis.traits.laws.records import (
     CONTEXTS,
     CYCLE,
@@ -133,7 +133,7 @@ def last_reflected(unit: Unit, lane: Lane, as_of: int | None = None) -> datetime
 def _list_traits(unit: Unit, lane: Lane, wanted: ReadConditions, which: Filter) -> list[Trait]:
     """Return the traits of a filter, as of the requested times; sides of live traits are listed within them."""
     if wanted.as_of is None:
-        found = live_by_stage(unit, lane, TRAIT, which.stages)
+        found = read_where(unit, lane, *of_kinds((TRAIT,)), *VISIBLE, items.c.stage.in_(which.stages))
     else:
         every = read_where(unit, lane, items.c.kind == TRAIT, items.c.recorded_at <= wanted.as_of)
         known = known_at(unit, lane.lane_id, every, wanted.as_of)

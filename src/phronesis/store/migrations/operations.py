@@ -3,72 +3,52 @@
 from typing import Final
 
 import sqlalchemy as sa
-from alembic import op
 
 from phronesis.errors import StorageError
-from phronesis.store.database import APPLICATION_ROLE, TENANT_SETTING
-from phronesis.store.dialects import declared
+from phronesis.store.database import APPLICATION_ROLE, SEARCH_PATH, TENANT_SETTING
+from phronesis.store.dialects import NAMING, declared
+from phronesis.store.schema import RESOURCE_TABLES, metadata
 
 MEMORY: Final = "phronesis"
 RESOURCES: Final = "phronesis_resources"
-_OF_RESOURCES: Final = ("documents", "sections", "chunks", "chunk_vectors")
 
 
-def make_table(
-    name: str, columns: str, *, key: str = "", rowid: bool = False, check: str = "", unique: str = ""
-) -> None:
-    """Make a table of `declared` columns; ``key`` is the primary key after the tenant.
+def make_on_postgres(connection: sa.Connection) -> None:
+    """Make roles, schemas and all tables in an empty PostgreSQL database."""
+    _make_role(connection)
+    for name in (MEMORY, RESOURCES):
+        _make_schema(connection, name)
+    # The table of the version was made before there were default privileges. The application reads it, no more.
+    connection.exec_driver_sql(f"GRANT SELECT ON {MEMORY}.alembic_version TO {APPLICATION_ROLE}")
+    _state_conditions()
+    memory = [table for table in metadata.sorted_tables if table not in RESOURCE_TABLES]
+    for name, tables in ((RESOURCES, RESOURCE_TABLES), (MEMORY, memory)):
+        connection.exec_driver_sql(f"SET LOCAL search_path = {name}, public")
+        metadata.create_all(connection, tables, checkfirst=False)
+    connection.exec_driver_sql(f"SET LOCAL search_path = {SEARCH_PATH}")
+    secure_tables(connection, *metadata.tables)
 
-    On PostgreSQL it lies in the schema of memory, and one of the resources' in theirs.
-    """
-    keys = ["tenant_id", *key.split()]
-    constraints: list[sa.Constraint] = [sa.PrimaryKeyConstraint(*keys, name=f"pk_{name}")]
-    if check:
-        constraints.append(sa.CheckConstraint(check, name=f"ck_{name}_{check.split(maxsplit=1)[0]}"))
-    if unique:
-        names = ["tenant_id", *unique.split()]
-        constraints.append(sa.UniqueConstraint(*names, name=f"uq_{name}_{'_'.join(names)}"))
-    op.create_table(name, *declared(columns, key), *constraints, schema=schema_of(name), sqlite_with_rowid=rowid)
+
+def _state_conditions() -> None:
+    """Let PostgreSQL's partial indexes have the conditions of SQLite's; there, a truth value is a number."""
+    for index in (index for table in metadata.tables.values() for index in table.indexes):
+        where = index.dialect_options["sqlite"]["where"]
+        if where is not None:
+            index.dialect_options["postgresql"]["where"] = sa.text(where.text.replace("pinned = 1", "pinned"))
 
 
-def add_columns(table: str, columns: str) -> None:
-    """Add columns as of `make_table`."""
+def make_table(connection: sa.Connection, name: str, columns: str, *, key: str, rowid: bool = False) -> None:
+    """Make a table of memory with `declared` columns, and close it to other tenants."""
+    table = sa.Table(name, sa.MetaData(naming_convention=NAMING), *declared(columns, key), sqlite_with_rowid=rowid)
+    table.create(connection)
+    secure_tables(connection, name)
+
+
+def add_columns(connection: sa.Connection, table: str, columns: str) -> None:
+    """Add `declared` columns that may be NULL."""
     for column in [*declared(columns)][1:]:  # without the tenant's
-        op.add_column(table, column, schema=schema_of(table))
-
-
-def schema_of(table: str) -> str | None:
-    """Return the schema in which PostgreSQL has a table; None for SQLite."""
-    if op.get_bind().dialect.name != "postgresql":
-        return None
-    return RESOURCES if table in _OF_RESOURCES else MEMORY
-
-
-def make_index(table: str, columns: str) -> None:
-    """Make an index of columns behind the tenant."""
-    names = ["tenant_id", *columns.split()]
-    op.create_index(f"ix_{table}_{'_'.join(names)}", table, names, schema=schema_of(table))
-
-
-def make_partial_index(
-    table: str,
-    title: str,
-    columns: str,
-    *,
-    where: str,
-    on_postgres: str | None = None,
-    unique: bool = False,
-    last: tuple[str, ...] = (),
-) -> None:
-    """Make an index of the rows that meet a condition; ``last`` are expressions behind the columns."""
-    op.create_index(
-        f"ix_{table}_{title}",
-        table,
-        ["tenant_id", *columns.split(), *map(sa.text, last)],
-        unique=unique,
-        sqlite_where=sa.text(where),
-        postgresql_where=sa.text(on_postgres or where),
-    )
+        text = sa.schema.CreateColumn(column).compile(dialect=connection.dialect)
+        connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {text}")
 
 
 _SET_OPTION_SINCE: Final = (16,)
@@ -83,7 +63,7 @@ END $$
 """Roles belong to the server: another database's migration may make it between a look and a CREATE."""
 
 
-def make_role(connection: sa.Connection) -> None:
+def _make_role(connection: sa.Connection) -> None:
     """Make the application's role when the server lacks it, and let the migrating role switch to it.
 
     StorageError when the role is another owner's and this one may not grant it to itself.
@@ -91,9 +71,11 @@ def make_role(connection: sa.Connection) -> None:
     found = connection.exec_driver_sql(f"SELECT 1 FROM pg_roles WHERE rolname = '{APPLICATION_ROLE}'").scalar()
     if found is None:
         connection.exec_driver_sql(_MAKE_ROLE)
-    if may_become_application(connection):
+    version = connection.dialect.server_version_info
+    kind, option = ("SET", " WITH SET TRUE") if version and version >= _SET_OPTION_SINCE else ("MEMBER", "")
+    may_switch = f"SELECT pg_has_role(current_user, '{APPLICATION_ROLE}', '{kind}')"
+    if connection.exec_driver_sql(may_switch).scalar():
         return
-    option = " WITH SET TRUE" if _has_set_option(connection) else ""
     try:
         with connection.begin_nested():
             connection.exec_driver_sql(f"GRANT {APPLICATION_ROLE} TO CURRENT_USER{option}")
@@ -105,15 +87,7 @@ def make_role(connection: sa.Connection) -> None:
         ) from error
 
 
-def may_become_application(connection: sa.Connection) -> bool:
-    """Return whether this login may SET ROLE to the application's role, which must exist."""
-    kind = "SET" if _has_set_option(connection) else "MEMBER"
-    return bool(
-        connection.exec_driver_sql(f"SELECT pg_has_role(current_user, '{APPLICATION_ROLE}', '{kind}')").scalar()
-    )
-
-
-def make_schema(connection: sa.Connection, name: str) -> None:
+def _make_schema(connection: sa.Connection, name: str) -> None:
     """Make a schema whose tables, present and future, the application may read and write but not alter."""
     default = f"ALTER DEFAULT PRIVILEGES IN SCHEMA {name}"
     for statement in (
@@ -125,40 +99,24 @@ def make_schema(connection: sa.Connection, name: str) -> None:
         connection.exec_driver_sql(statement)
 
 
-def secure_table(connection: sa.Connection, name: str) -> None:
-    """Show and take only rows of the session's tenant, to and from everybody, the table's owner included.
+def secure_tables(connection: sa.Connection, *names: str) -> None:
+    """Close tables to other tenants on PostgreSQL, and let it plan for every tenant alike.
 
-    No setting, no rows. The condition holds no sub-query, so that it distributes (Citus).
+    Only rows of the session's tenant are shown and taken, to and from everybody, the table's owner included. No
+    setting, no rows. The condition holds no sub-query, so that it distributes (Citus).
+
+    No statistics are kept of whose rows a table holds. They are made now and then, and hold the largest tenants by
+    name. Whoever is not among them is taken for a row or two, so that any index that begins with the tenant seems as
+    good as that of the ids which a statement names, and all that a new tenant of 100,000 memories has is walked to find
+    ten. Without statistics it is taken for a two-hundredth of the table (``DEFAULT_NUM_DISTINCT`` in PostgreSQL's
+    ``selfuncs.h``), and ids are looked up.
     """
     rule = f"tenant_id = current_setting('{TENANT_SETTING}', true)"
-    for statement in (
-        f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY",
-        f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY",
-        f"CREATE POLICY tenant ON {name} USING ({rule}) WITH CHECK ({rule})",
-    ):
-        connection.exec_driver_sql(statement)
-
-
-def keep_no_tenant_statistics(connection: sa.Connection, name: str) -> None:
-    """Let PostgreSQL plan for every tenant alike: it keeps no statistics of whose rows a table holds.
-
-    They are made now and then, and hold the largest tenants by name. Whoever is not among them is taken for a row or
-    two, so that any index that begins with the tenant seems as good as that of the ids which a statement names, and all
-    that a new tenant of 100,000 memories has is walked to find ten. Without statistics it is taken for a two-hundredth
-    of the table (``DEFAULT_NUM_DISTINCT`` in PostgreSQL's ``selfuncs.h``), and ids are looked up.
-    """
-    connection.exec_driver_sql(f"ALTER TABLE {name} ALTER COLUMN tenant_id SET STATISTICS 0")
-
-
-def _has_set_option(connection: sa.Connection) -> bool:
-    version = connection.dialect.server_version_info
-    return version is not None and tuple(version) >= _SET_OPTION_SINCE
-
-
-def secure_tables(*names: str) -> None:
-    """Close tables to other tenants on PostgreSQL, and let it plan for every tenant alike."""
-    connection = op.get_bind()
-    if connection.dialect.name == "postgresql":
-        for name in names:
-            secure_table(connection, f"{schema_of(name)}.{name}")
-            keep_no_tenant_statistics(connection, f"{schema_of(name)}.{name}")
+    for name in names if connection.dialect.name == "postgresql" else ():
+        for statement in (
+            f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY",
+            f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY",
+            f"CREATE POLICY tenant ON {name} USING ({rule}) WITH CHECK ({rule})",
+            f"ALTER TABLE {name} ALTER COLUMN tenant_id SET STATISTICS 0",
+        ):
+            connection.exec_driver_sql(statement)
