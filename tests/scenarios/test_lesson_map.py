@@ -99,4 +99,3 @@ def test_what_a_map_of_lessons_puts_in_one_place_is_one_pattern(fitted: ByResult
         assert fitted.asked[0] == [(len(LESSONS), size)] * (2 * len(PARTS))  # each part by each encoder
         refs |= ingested(memory, LATER)
         assert patterns(memory, refs) == [["a", "b", "e"]]
-        assert [shapes[0][0] for shapes in fitted.asked] == [len(LESSONS), 1]  # what was there is not placed again

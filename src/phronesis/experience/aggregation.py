@@ -19,9 +19,9 @@ from phronesis.experience.laws.clustering import view_of
 from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.neighbour_graph import NOBODY, PairConstraints, candidate_pairs
 from phronesis.experience.laws.principle_text import describe
-from phronesis.experience.laws.records import CROSSED, PATTERN, event_of
+from phronesis.experience.laws.records import CROSSED, L1, PATTERN, event_of
 from phronesis.experience.laws.similarity import Floats, Rows
-from phronesis.experience.maintenance_schedule import last_processed, unmerged_patterns
+from phronesis.experience.maintenance_schedule import last_processed, spoken_of, unmerged_patterns
 from phronesis.experience.pattern_relations import (
     counterexamples,
     method_of,
@@ -31,7 +31,9 @@ from phronesis.experience.pattern_relations import (
     typical_first,
     views_of,
 )
+from phronesis.index.projections import ALIKE
 from phronesis.models.embedders import Embedders
+from phronesis.store.experience import changed_parts
 from phronesis.store.lane_view import LaneView
 
 STAYS: Final = "stays"
@@ -152,7 +154,7 @@ def _find_groups(
 
     ``held`` are the rows whose events are present. Unchanged patterns come last.
     """
-    if not held or table.neighbours is None:
+    if not held:
         return []
     grouper = table.grouper(part.bonds)
     groups = grouper.groups(np.array([row for row in part.rows.tolist() if row in held], dtype=np.int64))
@@ -245,35 +247,40 @@ class AggregationPreparer:
             return self._last[1]
 
     def _prepare_outcomes(self, bench: PrepareContext, view: LaneView, entry: Entry) -> list[Outcome]:
-        before = to_micros(entry.recorded_at)
+        full = bool(entry.payload.get("full"))
         again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
-        if entry.payload.get("full"):
-            self.tables.forget(view)
         own = self.embedders.serving(bench.tenant)
         beside = None if own is None else self.embedders.beside(own)
         encoders = [one for one in (own, beside) if one is not None]
-        table, _ = self.tables.of(view, encoders, before=before, fresh=again)
-        reader = ViewReader(view, table, own if table.meaning.model is not None else None)
-        part = _whole_scope(view, table, again=True) if again else self._part(reader, entry)
-        body = {"clusters": [], "touched": [], "looked_at": 0} if part is None else clusters_of(reader, part)
-        return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=body)]
 
-    def _part(self, reader: ViewReader, entry: Entry) -> AggregationScope | None:
-        """Return the part of a lane to be grouped; None if nothing is new."""
-        view, table = reader.view, reader.table
+        def read(*, anew: bool) -> ViewReader:
+            if anew:
+                self.tables.forget(view)
+            table = self.tables.of(view, encoders, before=to_micros(entry.recorded_at))
+            return ViewReader(view, table, own if table.meaning.model is not None else None)
+
+        reader = read(anew=again or full)
+        if again:
+            self.tables.forget(view)
+            return _outcome(clusters_of(reader, _whole_scope(view, reader.table, again=True)))
         last = last_processed(view)
-        news, back = table.changed_since(view, last), unmerged_patterns(view, last)
-        if not news and not entry.payload.get("full"):
-            return None
-        if (
-            entry.payload.get("full")
-            or last == 0
-            or len(news) > FULLY * len(table.alive)
-            or _has_outgrown(table, len(news))
-        ):
-            self.tables.renew(table)
-            return _whole_scope(view, table, back=back)
-        return _affected_scope(reader, news, back)
+        news, back = _changed_since(view, last), unmerged_patterns(view, last)
+        if not news and not full:
+            return _outcome({"clusters": [], "touched": [], "looked_at": 0})
+        if full or last == 0 or _has_outgrown(reader.table, len(news)):
+            reader = read(anew=reader.table.has_grown)
+            return _outcome(clusters_of(reader, _whole_scope(view, reader.table, back=back)))
+        return _outcome(clusters_of(reader, _affected_scope(reader, news, back)))
+
+
+def _outcome(body: dict[str, Any]) -> list[Outcome]:
+    return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=body)]
+
+
+def _changed_since(view: LaneView, seq: int) -> list[str]:
+    """Return the events that were added, changed, removed or judged after entry ``seq``."""
+    rows = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=seq)
+    return sorted({row.item_id for row in rows} | spoken_of(view, seq))
 
 
 def _affected_scope(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> AggregationScope:
@@ -287,7 +294,7 @@ def _affected_scope(reader: ViewReader, news: Sequence[str], back: Sequence[str]
     known = {
         one: EventGroup([table.row_of[event] for event in members[one]], views_of(table.methods[one]))
         for one in sorted(live)
-        if table.alive.issuperset(table.row_of.get(event, NOBODY) for event in members[one])
+        if table.row_of.keys() >= set(members[one])
     }
     return AggregationScope(
         table.rows(sorted(reached.events)),
@@ -302,8 +309,10 @@ def _affected_scope(reader: ViewReader, news: Sequence[str], back: Sequence[str]
 
 
 def _has_outgrown(table: EventTable, news: int) -> bool:
-    """Return whether a lane passed a size at which everything is regrouped."""
-    now = len(table.alive)
+    """Return whether so much of a lane is new, or it passed such a size, that everything is regrouped."""
+    now = len(table.ids)
+    if news > FULLY * now:
+        return True
     beyond, small = (BY_WORDS, WORDED) if table.meaning.model is None else (GROWTH, SMALL)
     growth = CLOSE if now <= small else beyond
     return int(log(max(1, now), growth)) > int(log(max(1, now - news), growth))

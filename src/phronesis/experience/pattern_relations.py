@@ -40,7 +40,6 @@ def counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list[
     """
     out = []
     for group in groups:
-        assert table.neighbours is not None  # there are groups  # noqa: S101
         typical = np.array(group[:_TYPICAL], dtype=np.int64)
         met = np.unique(table.neighbours.across(typical))
         met = met[met != NOBODY]
@@ -54,7 +53,7 @@ def spoken_against(view: LaneView, table: EventTable, news: Sequence[str]) -> li
     """Return the patterns that some events contradict or contradicted, by the stored weights of members."""
     did = {edge.to_id for edge in view.edges_from(news, CONTRADICTS)}
     fresh = table.rows(news)
-    if table.neighbours is None or not len(fresh):
+    if not len(fresh):
         return sorted(did)
     opposite = table.neighbours.across(fresh)
     table.neighbours.lists(np.unique(opposite[opposite != NOBODY]))  # lists of a freshly read table are empty
@@ -96,7 +95,7 @@ DIGITS: Final = 4
 def similar_groups(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[int, float]]]:
     """Return for each group, its most typical member first, the later groups that are similar, with the similarity."""
     out: list[list[tuple[int, float]]] = [[] for _ in groups]
-    if table.neighbours is None or not groups:
+    if not groups:
         return out
     owners: dict[int, list[int]] = {}
     for n, group in enumerate(groups):
@@ -193,7 +192,7 @@ def near_to(reader: ViewReader, news: Sequence[str]) -> NearbyEvents:
     whole, by_view = set(news), {name: set(news) for name in ALONE}
     opposed = spoken_against(reader.view, table, news)
     fresh = table.rows(news)
-    if table.neighbours is None or not len(fresh):
+    if not len(fresh):
         return NearbyEvents(whole, by_view, opposed)
     nearest, _ = table.neighbours.lists(fresh)
     told = np.unique(nearest[nearest != NOBODY])
