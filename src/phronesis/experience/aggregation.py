@@ -14,22 +14,23 @@ from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
 from phronesis.engine.handler import PrepareContext
 from phronesis.experience.event_matrix import EventTable, EventTables
-from phronesis.experience.event_views import ALONE, SAMPLED, ViewReader, ViewTable, bonds_among, readable
+from phronesis.experience.event_views import SAMPLED, ViewReader, ViewTable, readable
 from phronesis.experience.laws.clustering import view_of
 from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.neighbour_graph import NOBODY, PairConstraints, candidate_pairs
 from phronesis.experience.laws.principle_text import describe
-from phronesis.experience.laws.records import CROSSED, L1, PATTERN, event_of
-from phronesis.experience.laws.similarity import Floats, Rows
+from phronesis.experience.laws.records import CROSSED, L1, event_of
+from phronesis.experience.laws.similarity import Floats
 from phronesis.experience.maintenance_schedule import last_processed, spoken_of, unmerged_patterns
 from phronesis.experience.pattern_relations import (
+    AggregationScope,
+    EventGroup,
+    affected_scope,
     counterexamples,
     method_of,
-    near_to,
-    reach_of,
     similar_groups,
     typical_first,
-    views_of,
+    whole_scope,
 )
 from phronesis.index.projections import ALIKE
 from phronesis.models.embedders import Embedders
@@ -43,56 +44,6 @@ WEIGHT_DIGITS: Final = 4
 
 _WEIGHED: Final = 32
 """Members that are compared with each other to compute their weights."""
-
-
-@dataclass(frozen=True, slots=True)
-class EventGroup:
-    """A group: its rows, and the views in which it is similar; none if it is similar overall."""
-
-    rows: Sequence[int]
-    views: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AggregationScope:
-    """The part of a lane to be grouped: events by row, patterns that may change, and must-link and cannot-link pairs.
-
-    ``rows`` are grouped by overall similarity, those of ``by_view`` by one view and by two crossed views.
-    """
-
-    rows: Rows
-    by_view: Mapping[str, Rows]
-    touched: Sequence[str]
-    bonds: PairConstraints
-    returning: Sequence[str]
-    known: Mapping[str, EventGroup] = field(default_factory=dict)
-    """Live patterns whose events are all present, by id; the rows are ordered by typicality."""
-    opposed: AbstractSet[str] = frozenset()
-    """The known patterns whose counterexamples changed: they are described again even if their events did not
-    change."""
-    news: AbstractSet[int] = frozenset()
-    """New and changed events."""
-
-    @property
-    def standing(self) -> list[EventGroup]:
-        """Return the known patterns whose events are unchanged and that have to be described again."""
-        return [self.known[one] for one in sorted(self.opposed - set(self.touched))]
-
-    @property
-    def looked_at(self) -> Rows:
-        """Return the rows of all events to be grouped."""
-        standing = [np.array(one.rows, dtype=np.int64) for one in self.standing]
-        return np.unique(np.concatenate([self.rows, *self.by_view.values(), *standing]))
-
-    def stays(self, group: EventGroup) -> str | None:
-        """Return the pattern that a group equals, if nothing about it changed; else None."""
-        # One that returns takes events out of others, which are the same events then, and not what they were.
-        if self.returning or not self.news.isdisjoint(group.rows):
-            return None
-        for one, pattern in self.known.items():
-            if one not in self.opposed and pattern.views == group.views and set(pattern.rows) == set(group.rows):
-                return one
-        return None
 
 
 def clusters_of(reader: ViewReader, part: AggregationScope) -> dict[str, Any]:
@@ -262,15 +213,15 @@ class AggregationPreparer:
         reader = read(anew=again or full)
         if again:
             self.tables.forget(view)
-            return _outcome(clusters_of(reader, _whole_scope(view, reader.table, again=True)))
+            return _outcome(clusters_of(reader, whole_scope(view, reader.table, again=True)))
         last = last_processed(view)
         news, back = _changed_since(view, last), unmerged_patterns(view, last)
         if not news and not full:
             return _outcome({"clusters": [], "touched": [], "looked_at": 0})
         if full or last == 0 or _has_outgrown(reader.table, len(news)):
             reader = read(anew=reader.table.has_grown)
-            return _outcome(clusters_of(reader, _whole_scope(view, reader.table, back=back)))
-        return _outcome(clusters_of(reader, _affected_scope(reader, news, back)))
+            return _outcome(clusters_of(reader, whole_scope(view, reader.table, back=back)))
+        return _outcome(clusters_of(reader, affected_scope(reader, news, back)))
 
 
 def _outcome(body: dict[str, Any]) -> list[Outcome]:
@@ -283,31 +234,6 @@ def _changed_since(view: LaneView, seq: int) -> list[str]:
     return sorted({row.item_id for row in rows} | spoken_of(view, seq))
 
 
-def _affected_scope(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> AggregationScope:
-    """Return the part of a lane that some events may affect."""
-    view, table = reader.view, reader.table
-    reached = reach_of(view, table, near_to(reader, news))
-    by_view = {name: table.rows(sorted(ids)) for name, ids in reached.by_view.items()}
-    ids = sorted(set().union(reached.events, *reached.by_view.values()))
-    members = {**reached.opposed, **reached.patterns}
-    live = {one for one, item in view.items(members).items() if item.live}
-    known = {
-        one: EventGroup([table.row_of[event] for event in members[one]], views_of(table.methods[one]))
-        for one in sorted(live)
-        if table.row_of.keys() >= set(members[one])
-    }
-    return AggregationScope(
-        table.rows(sorted(reached.events)),
-        by_view,
-        sorted(reached.patterns),
-        bonds_among(view, ids, table),
-        back,
-        known,
-        known.keys() & reached.opposed,
-        frozenset(table.rows(news).tolist()),
-    )
-
-
 def _has_outgrown(table: EventTable, news: int) -> bool:
     """Return whether so much of a lane is new, or it passed such a size, that everything is regrouped."""
     now = len(table.ids)
@@ -316,14 +242,3 @@ def _has_outgrown(table: EventTable, news: int) -> bool:
     beyond, small = (BY_WORDS, WORDED) if table.meaning.model is None else (GROWTH, SMALL)
     growth = CLOSE if now <= small else beyond
     return int(log(max(1, now), growth)) > int(log(max(1, now - news), growth))
-
-
-def _whole_scope(
-    view: LaneView, table: EventTable, *, again: bool = False, back: Sequence[str] = ()
-) -> AggregationScope:
-    """Return the whole lane; if it changed since the entry, with the patterns that ended meanwhile."""
-    touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
-    everything = table.rows(table.ids)
-    return AggregationScope(
-        everything, dict.fromkeys(ALONE, everything), touched, bonds_among(view, table.ids, table), back
-    )

@@ -212,7 +212,7 @@ def _cosines(view: LaneView, seen: "LanePatterns", encoder: Embedder, unrelated:
     blank = np.zeros(encoder.dimension, np.float32)
     means = np.stack([np.mean([found.get(one, blank) for one in events], axis=0) for events in typical])
     centre = Centre.of(means, known)
-    out: Floats = Cosine(centre.centred(means)).matrix(np.arange(len(means))) / (MEANT_UNIT * centre.spread)
+    out: Floats = Cosine(centre.centred(means)).matrix(np.arange(len(means))) / np.float32(MEANT_UNIT * centre.spread)
     return out
 
 

@@ -123,7 +123,8 @@ class Grouper:
         one, other = np.searchsorted(rows, pairs).T
 
         def listed(own: Rows, far: Rows) -> Floats:
-            return np.where(nearest[own] == rows[far][:, None], scores[own], np.float32(-np.inf)).max(axis=1)
+            found: Floats = np.where(nearest[own] == rows[far][:, None], scores[own], -np.inf).max(axis=1)
+            return found
 
         alike = np.maximum(listed(one, other), listed(other, one))  # as one of the two lists has it
         shared = shared_of((one, other), rows, (nearest, scores), self.belonging.counts)
