@@ -9,7 +9,6 @@ import pytest
 import sqlalchemy as sa
 
 from architecture.statements import TABLES, faults, recorded, touches_tables
-from custom_store import registered
 from found_evidence import plan
 from memory_index import InMemoryIndex
 from phronesis import Memory
@@ -20,7 +19,7 @@ from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.model_calls import StoredLedger
 from phronesis.store.schema import metadata
 from phronesis.wiring import open_memory
-from shelved import HANDLERS, shelve
+from shelved import shelve
 
 ALL = sorted(metadata.tables.values(), key=lambda table: table.name)
 
@@ -81,7 +80,6 @@ CALL = ModelCall(
 def test_every_statement_names_its_tenant_for_every_table(database_url: str, tmp_path: Path) -> None:
     policy = {"embedder": "hashing"}
     with (
-        registered(HANDLERS),
         open_memory(database_url, policy=policy, tenant="acme", clock=None, index=InMemoryIndex()) as memory,
     ):
         engine = memory._runtime._components.database.engine

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from custom_store import registered
 from phronesis import Memory
 from phronesis.core.entries import SECTION
 from phronesis.core.ids import LaneName
@@ -18,7 +17,7 @@ from phronesis.store.lanes import Lane, find_lane
 from phronesis.store.schema import HOMES, RESOURCES, documents
 from phronesis.store.schema import sections as section_rows
 from scenarios.engines import Clock
-from shelved import HANDLERS, shelve
+from shelved import shelve
 
 URI = "file:///kettle.md"
 FIRST = {"Descaling": "Fill the kettle with vinegar and boil it twice.", "Safety": "Never open the lid while it boils."}
@@ -31,7 +30,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(database_url: str, clock: Clock) -> Iterator[Memory]:
-    with registered(HANDLERS), Memory.open(database_url, policy={"embedder": "hashing"}, clock=clock) as opened:
+    with Memory.open(database_url, policy={"embedder": "hashing"}, clock=clock) as opened:
         yield opened
 
 
@@ -66,7 +65,7 @@ def test_erasing_leaves_no_trace_in_the_second_schema(memory: Memory) -> None:
     kept = shelve(memory, "file:///other.md", "Other", {"Oven": "Preheat the oven for ten minutes."})
     memory.flush()
     found(memory, "kettle")
-    (section, *_) = [one for one in sections(memory) if one.source_ref == URI]
+    (section, *_) = [one for one in sections(memory) if str(one.source_ref).startswith(URI)]
     certificate = memory.erase(id=section.id)
     assert certificate.clean
     assert found(memory, "kettle vinegar lighthouse") in ([], ["Preheat the oven for ten minutes."])
@@ -76,7 +75,7 @@ def test_erasing_leaves_no_trace_in_the_second_schema(memory: Memory) -> None:
     with read(memory) as unit:
         assert documents_at(unit, lane_of(unit).lane_id, URI) == []
         own = documents_at(unit, lane_of(unit).lane_id, "file:///other.md")
-        assert [row.entry_id for row in own] == [kept.entry.id]
+        assert [row.entry_id for row in own] == [kept.entry_id]
         assert len(sections_of(unit, lane_of(unit).lane_id, own[0].document_id, 1)) == 1
     assert memory.admin.rebuild(verify=True).equal
 

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from custom_store import registered
 from phronesis import Memory
 from phronesis.core.evidence_pack import EvidencePack
 from phronesis.core.ids import make_scope
 from phronesis.core.retrieval_plan import MODES, Mode, RetrievalPlan, SubPlan, SubQuery, TimeWindow
 from phronesis.errors import InputError
 from scenarios.engines import Clock
-from shelved import HANDLERS, shelve
+from shelved import shelve
 
 KETTLE = {
     "Descaling": "Fill the kettle with vinegar and boil it twice to remove limescale.",
@@ -34,7 +33,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def memory(database_url: str, clock: Clock) -> Iterator[Memory]:
-    with registered(HANDLERS), Memory.open(database_url, policy={"embedder": "hashing"}, clock=clock) as opened:
+    with Memory.open(database_url, policy={"embedder": "hashing"}, clock=clock) as opened:
         for n, text in enumerate(TALK):
             opened.commit_turn("s1", {"messages": [{"role": "user", "content": text, "id": f"m{n}"}]}, user_id="alice")
         shelve(opened, "https://www.kettles.example/manual.md", "Kettle manual", KETTLE)

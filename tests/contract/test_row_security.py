@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from psycopg import sql
 
 from claim_blocks import COPPER, block
-from custom_store import registered
 from memory_index import InMemoryIndex
 from phronesis.core.ids import LaneName
 from phronesis.errors import StorageError
@@ -21,7 +20,7 @@ from phronesis.store.model_calls import Lookup, keep_lookup
 from phronesis.store.schema import RESOURCE_TABLES
 from phronesis.wiring import open_memory
 from postgres_databases import Databases
-from shelved import HANDLERS, shelve
+from shelved import shelve
 
 TABLES = sorted(schema.metadata.tables)
 REQUEST = RequestRow(
@@ -42,7 +41,6 @@ def fill(dsn: str) -> None:
     """Put in two tenants with a row in most tables."""
     policy = {"embedder": "hashing"}
     with (
-        registered(HANDLERS),
         open_memory(dsn, policy=policy, tenant="acme", clock=None, index=InMemoryIndex()) as acme,
         acme.for_tenant("rival") as rival,
     ):
