@@ -5,6 +5,7 @@ each are judged by maps that the others taught: of what both encoders see, and o
 pairs of events in one lane are ranked: the average precision, by the cosines of the wholes, and by that of each map.
 """
 
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,16 +21,19 @@ from phronesis.experience.event_embeddings import (
     SHIPPED,
     WHOLE,
     LessonMap,
+    UnrelatedVectors,
     laid_out,
     map_for,
     model_of,
-    unrelated_vectors,
     whole_text,
 )
 from phronesis.experience.laws.similarity import Floats
 from phronesis.models.embedder import AUTO, Embedder, load_beside, load_embedder
 from phronesis_benchmarks.experience_clusters import load_events
 from phronesis_benchmarks.records import render_share, render_table
+
+LARGEST: Final = 127
+"""Steps on either side of 0 to which weights are rounded."""
 
 NUMBERS: Final = 128
 """Numbers that come out; 256 and 512 told no more."""
@@ -225,7 +229,7 @@ def run_lesson_map(
         taken[path] = _read(load_events(path), encoders)
         if on_progress is not None:
             on_progress("files read", n + 1, len(data))
-    centres = [unrelated_vectors(one).mean(axis=0) for one in encoders]
+    centres = [UnrelatedVectors().of(one).mean(axis=0) for one in encoders]
     names = [model_of(one.name) for one in encoders]
     sets = [
         ModelSet(tuple(names[n] for n in places), places, tuple(centres[n] for n in places))
@@ -240,8 +244,18 @@ def run_lesson_map(
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         for one, name in zip(sets, SHIPPED.values(), strict=True):
-            out.joinpath(name).write_bytes(one.fitted(list(taken.values())).to_bytes())
+            out.joinpath(name).write_bytes(_archive_of(one.fitted(list(taken.values()))))
     return MapReport(tuple(scores[path] for path in data))
+
+
+def _archive_of(fitted: LessonMap) -> bytes:
+    """Return a map as a numpy archive, with each column of weights quantised to 127 steps on either side of 0."""
+    out = io.BytesIO()
+    unit = (np.abs(fitted.weights).max(axis=0) / LARGEST).astype(np.float32)
+    steps = np.rint(fitted.weights / unit).astype(np.int8)
+    centres = {f"centre{n}": centre for n, centre in enumerate(fitted.centres)}
+    np.savez_compressed(out, allow_pickle=False, models=np.array(fitted.models), weights=steps, unit=unit, **centres)
+    return out.getvalue()
 
 
 def _installed(models: Sequence[str]) -> LessonMap:

@@ -14,7 +14,6 @@ from phronesis.experience.laws.evidence_fold import (
     FeedbackWeights,
     borne,
     confidence_after_feedback,
-    echoes,
     heard,
     members_of,
     origin_of,
@@ -78,14 +77,6 @@ def test_of_an_actor_on_one_matter_the_latest_counts_and_a_person_counts_three_t
     told = heard([row("label", at=1, grade="failure"), row("label", "anna", at=2, grade="success", origin="human")])
     assert (told.label, told.by, told.human) == ("success", "anna", True)
     assert not heard([row("label", grade="failure")]).human
-
-
-def test_a_judgement_on_an_event_reaches_its_patterns_unless_it_is_about_use_or_a_part() -> None:
-    [copied] = echoes(row("correct", item_id="event"), "pattern")
-    assert (copied.item_id, copied.part, copied.source_item_id) == ("pattern", "event", "event")
-    assert echoes(row("useful"), "pattern") == []
-    assert echoes(row("support"), "pattern") == []
-    assert echoes(row("correct", part="p"), "pattern") == []
 
 
 def test_merging_and_parting_keep_the_pairs_consistent() -> None:

@@ -34,13 +34,11 @@ from phronesis.experience.laws.ranking import (
     Node,
     Signals,
     length_of,
-    relevance_of,
     score_of,
     shares_of,
     standardise_cosines,
     usual,
     walk,
-    weights,
 )
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.index.tokens import tokenize
@@ -56,68 +54,40 @@ def words(text: str) -> list[str]:
 # Weights.
 
 
-def test_the_weights_are_the_documented_ones() -> None:
-    relevance = {
-        "words": 2.0,
-        "meaning": 1.0,
-        "views": 0.5,
-        "exact": 2.0,
-        "latest": 1.0,
-        "artifacts": 0.5,
-        "graph": 0.3,
-    }
-    relevance |= {"episode": 0.3, "members": 0.8}
-    others = {"usefulness": 0.3, "confidence": 0.1, "freshness": 0.1, "counter": 0.3, "trust": 0.1, "preference": 0.4}
-    assert weights() == {**relevance, **others, "half_life_days": 180.0}
-
-
-@pytest.mark.parametrize(("terms", "length"), [(0, 0.0), (16, 0.0), (24, 0.25), (48, 1.0), (90, 1.0)])
-def test_a_question_is_long_from_48_terms(terms: int, length: float) -> None:
-    assert length_of(terms) == length
-
-
 @pytest.mark.parametrize(
     ("signals", "share", "value"),
     [
-        (Signals(words=0.5, meaning=0.0), "words", 1.0),
-        (Signals(words=0.5, meaning=0.0, length=1.0), "words", 2.0),
-        (Signals(words=0.5), "words", 1.5),
-        (Signals(meaning=0.5), "meaning", 0.5),
-        (Signals(views=0.5), "views", 0.25),
-        (Signals(views=0.5, length=1.0), "views", 0.0),
-        (Signals(exact=True), "exact", 2.0),
-        (Signals(latest=0.5), "latest", 0.5),
-        (Signals(artifacts=1.0), "artifacts", 0.5),
-        (Signals(graph=1.0), "graph", 0.3),
-        (Signals(episode=1.0), "episode", 0.3),
-        (Signals(members=1.0), "members", 0.8),
-        (Signals(members=1.0, exact=True), "members", 0.0),
-        (Signals(members=1.0, artifacts=1.0), "members", 0.3),
+        ({"words": 0.5, "meaning": 0.0}, "words", 1.0),
+        ({"words": 0.5, "meaning": 0.0, "length": length_of(48)}, "words", 2.0),
+        ({"words": 0.5, "meaning": 0.0, "length": length_of(24)}, "words", 1.25),
+        ({"words": 0.5}, "words", 1.5),
+        ({"meaning": 0.5}, "meaning", 0.5),
+        ({"views": 0.5, "length": length_of(16)}, "views", 0.25),
+        ({"views": 0.5, "length": length_of(90)}, "views", 0.0),
+        ({"exact": True}, "exact", 2.0),
+        ({"latest": 0.5}, "latest", 0.5),
+        ({"artifacts": 1.0}, "artifacts", 0.5),
+        ({"graph": 1.0}, "graph", 0.3),
+        ({"episode": 1.0}, "episode", 0.3),
+        ({"members": 1.0}, "members", 0.8),
+        ({"members": 1.0, "exact": True}, "members", 0.0),
+        ({"members": 1.0, "artifacts": 1.0}, "members", 0.3),
+        ({"exact": True, "usefulness": 1.0}, "usefulness", 0.6),
+        ({"exact": True, "usefulness": 0.0}, "usefulness", -0.6),
+        ({"exact": True, "confidence": 1.0}, "confidence", 0.2),
+        ({"exact": True, "age": -9.0}, "freshness", 0.2),
+        ({"exact": True, "age": 180.0}, "freshness", 0.1),
+        ({"exact": True, "trust": 1.0}, "trust", 0.2),
+        ({"exact": True, "preference": -1.0}, "preference", -0.8),
+        ({"exact": True, "counter": 1.0}, "counter", -0.6),
+        ({"exact": True, "weight": 0.5}, "downweighted", -1.0),
     ],
 )
-def test_each_signal_adds_its_weight_to_relevance(signals: Signals, share: str, value: float) -> None:
-    assert relevance_of(signals)[share] == pytest.approx(value)
-
-
-@pytest.mark.parametrize(
-    ("changed", "share", "value"),
-    [
-        ({"usefulness": 1.0}, "usefulness", 0.6),
-        ({"usefulness": 0.0}, "usefulness", -0.6),
-        ({"confidence": 1.0}, "confidence", 0.2),
-        ({"age": 0.0}, "freshness", 0.2),
-        ({"age": -9.0}, "freshness", 0.2),
-        ({"age": 180.0}, "freshness", 0.1),
-        ({"trust": 1.0}, "trust", 0.2),
-        ({"preference": -1.0}, "preference", -0.8),
-        ({"counter": 1.0}, "counter", -0.6),
-        ({"weight": 0.5}, "downweighted", -1.0),
-    ],
-)
-def test_the_other_signals_are_in_proportion_to_relevance(changed: dict[str, float], share: str, value: float) -> None:
-    shares = shares_of(Signals(exact=True)._replace(**changed))  # type: ignore[arg-type]
-    assert shares[share] == pytest.approx(value)
-    assert set(shares) == {"exact", "freshness", share}
+def test_each_signal_adds_its_weight_or_its_share_of_relevance(
+    signals: dict[str, Any], share: str, value: float
+) -> None:
+    shares = shares_of(Signals(**signals))
+    assert shares.get(share, 0.0) == pytest.approx(value)
     assert score_of(shares) == pytest.approx(sum(shares.values()))
 
 
@@ -208,13 +178,9 @@ def test_a_cut_answer_is_never_over_its_budget_and_no_shorter_than_needed(budget
     longer = replace(fitted, excluded=answer.excluded[: len(fitted.excluded) + 1])
     assert len(fitted.excluded) == 9 or len(json.dumps(as_json(longer), ensure_ascii=False)) > budget - 2
     assert fitted.left_out.get("excluded", 0) == 9 - len(fitted.excluded)
-
-
-def test_a_budget_below_an_empty_answer_is_refused() -> None:
     bare = len(json.dumps(as_json(replace(Answer(), left_out={"excluded": 9})), ensure_ascii=False))
     with pytest.raises(InputError, match="token_budget"):
-        fit_answer(Answer(excluded=excluded(9)), bare - 1, len)
-    assert fit_answer(Answer(excluded=excluded(9)), bare, len).left_out == {"excluded": 9}
+        fit_answer(answer, bare - 1, len)
 
 
 # Conflicts and advice.
@@ -352,17 +318,6 @@ def test_a_walk_never_strengthens(pairs: list[tuple[int, int, float]], width: in
     for step in found.values():
         assert step.hops == 0 or LEAST <= step.strength <= found[step.via or ""].strength
     assert len(found) <= 1 + 3 * width
-
-
-def test_relevance_is_what_is_lifted() -> None:
-    plain = Signals(words=0.5, meaning=0.5)
-    better = plain._replace(usefulness=1.0, confidence=1.0, trust=1.0, preference=1.0)
-    worse = plain._replace(usefulness=0.0, counter=1.0, age=10_000.0, weight=0.5)
-    scores = [score_of(shares_of(one)) for one in (worse, plain, better)]
-    assert scores == sorted(scores)
-    assert shares_of(worse)["downweighted"] < 0
-    assert shares_of(Signals(usefulness=1.0, confidence=1.0, trust=1.0)) == {}
-    assert "meaning" not in shares_of(Signals(words=0.5))
 
 
 def ruled_out(constraint: Any) -> list[str]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.core.vectors import jaccard
-from phronesis.experience.laws.lexical_similarity import GrowableArray, TermBags, TermCosine
+from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
 from phronesis.experience.laws.ranking import Centre
 from phronesis.experience.laws.similarity import (
     AtLeast,
@@ -226,13 +226,6 @@ def test_many_events_are_compared_through_postings_with_the_same_result() -> Non
         np.testing.assert_allclose(metric.matrix(few, others), whole[:, others], atol=1e-3)
         np.testing.assert_allclose(metric.matrix(few, others[::-1]), whole[:, others[::-1]], atol=1e-3)
     np.testing.assert_allclose(metric.matrix(few, rows(1, 402)), whole[:, [1, 402]], atol=1e-3)
-
-
-def test_rows_are_added_behind_others() -> None:
-    held = GrowableArray(np.float32)
-    for rows_ in ([[1, 2]] * 16, [[3, 4]], [[5, 6]]):
-        held.add(floats(rows_))
-    assert (len(held), held.rows[-2:].tolist(), held.rows[0].tolist()) == (18, [[3, 4], [5, 6]], [1, 2])
 
 
 # Centred vectors.

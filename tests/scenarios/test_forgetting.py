@@ -232,50 +232,28 @@ AT_THE_BORDER = [("state", 0), ("say", 2), ("wait", 240), ("state", 1), ("forget
 
 
 @settings(max_examples=20, deadline=None)
-@example(AT_THE_BORDER)
-@given(STEPS)
+@example(AT_THE_BORDER, 0, 0)
+@given(STEPS, st.integers(0, 2000), st.integers(0, 1500))
 @pytest.mark.slow
-def test_a_dry_run_is_what_is_done_once_and_evidence_outlives_what_stands_on_it(steps: list[tuple[str, int]]) -> None:
-    story = Story()
-    with story.memory:
-        for what, n in steps:
-            story.do(what, n)
-        story.forget()
-        assert story.evidence_holds()
-        assert story.memory.admin.rebuild(verify=True).equal
-
-
-@settings(max_examples=15, deadline=None)
-@given(STEPS, st.integers(1, 2000))
-def test_a_rollback_of_forgetting_brings_everything_back(steps: list[tuple[str, int]], days: int) -> None:
+def test_a_dry_run_is_what_is_done_no_less_later_and_a_rollback_brings_it_back(
+    steps: list[tuple[str, int]], days: int, more: int
+) -> None:
     story = Story()
     with story.memory:
         for what, n in steps:
             story.do(what, n)
         story.now += timedelta(days=days)
+        first = {row.id for row in story.memory.forget(user_id="u", dry_run=True).rows}
+        story.now += timedelta(days=more)
         before = story.state()
         done = story.forget()
-        if story.state() == before:
-            assert done.rows == ()
-            return
-        story.memory.rollback(done.entry_id)
-        after = story.state()
-        assert {one: (item.status, item.ended, item.data, item.valid_to) for one, item in after.items()} == {
+        if not any(what == "forget" for what, _ in steps):  # else some was restored, or ended since
+            assert first <= {row.id for row in done.rows}
+        assert story.evidence_holds()
+        if story.state() != before:
+            story.memory.rollback(done.entry_id)
+        assert {one: (item.status, item.ended, item.data, item.valid_to) for one, item in story.state().items()} == {
             one: (item.status, item.ended, item.data, item.valid_to) for one, item in before.items()
         }
         assert story.forget().rows == done.rows
         assert story.memory.admin.rebuild(verify=True).equal
-
-
-@settings(max_examples=15, deadline=None)
-@given(STEPS, st.integers(0, 1500), st.integers(0, 1500))
-def test_what_is_forgotten_is_no_less_later(steps: list[tuple[str, int]], days: int, more: int) -> None:
-    story = Story()
-    with story.memory:
-        for what, n in steps:
-            if what not in ("forget", "unarchive"):
-                story.do(what, n)
-        story.now += timedelta(days=days)
-        first = {row.id for row in story.memory.forget(user_id="u", dry_run=True).rows}
-        story.now += timedelta(days=more)
-        assert first <= {row.id for row in story.memory.forget(user_id="u", dry_run=True).rows}

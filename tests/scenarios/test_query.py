@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from custom_store import open_with, write
@@ -45,8 +44,8 @@ TRIED: Sequence[Mapping[str, Any]] = [dict(zip(_MEMBERS, row, strict=False)) for
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(f"sqlite:///{tmp_path / 'e.db'}", policy={"embedder": "hashing"}) as memory:
+def memory() -> Iterator[Memory]:
+    with Memory.open("sqlite://", policy={"embedder": "hashing"}) as memory:
         yield memory
 
 
@@ -163,14 +162,14 @@ def test_reading_writes_nothing_and_hides_what_was_put_away(memory: Memory) -> N
     assert memory.admin.rebuild(verify=True).live_hash == before
 
 
-def test_what_was_known_then(tmp_path: Path) -> None:
+def test_what_was_known_then() -> None:
     now = [datetime(2025, 1, 1, tzinfo=UTC)]
 
     def clock() -> datetime:
         now[0] += timedelta(minutes=1)
         return now[0]
 
-    with Memory.open(f"sqlite:///{tmp_path / 'e.db'}", policy={"embedder": "hashing"}, clock=clock) as memory:
+    with Memory.open("sqlite://", policy={"embedder": "hashing"}, clock=clock) as memory:
         one, names = TRIED[0], ("once", "twice", "again")
         told = memory.ingest([{**one, "attempt": f"{one['attempt']} {n}", "source_ref": f"ci/a{n}"} for n in names])
         memory.flush()
@@ -229,11 +228,13 @@ def _principle(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     return Changes(items=[item], edges=edges, evidence=rows)
 
 
+HANDLERS = [Handler(verb="lesson", apply=_principle), *patterns_handlers(AggregationPreparer(Embedders(None)))]
+
+
 @pytest.fixture
-def taught(tmp_path: Path) -> Iterator[Memory]:
+def taught() -> Iterator[Memory]:
     """Give a store with patterns of successes and failures in alice's lane, and a verb that makes principles."""
-    handlers = [Handler(verb="lesson", apply=_principle), *patterns_handlers(AggregationPreparer(Embedders(None)))]
-    with open_with(f"sqlite:///{tmp_path / 'e.db'}", handlers) as memory:
+    with open_with("sqlite://", HANDLERS) as memory:
         numbers = ("one", "two", "three")
         for place, letter in ((0, "p"), (2, "i")):
             one = TRIED[place]
@@ -331,13 +332,10 @@ _ACTS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None)
 @given(acts=_ACTS, asked=st.sampled_from([BUILD, "pinned", "wheel internet", "versions"]))
-def test_every_answer_reaches_events_or_says_so(
-    tmp_path_factory: pytest.TempPathFactory, acts: Any, asked: str
-) -> None:
-    handlers = [Handler(verb="lesson", apply=_principle), *patterns_handlers(AggregationPreparer(Embedders(None)))]
-    with open_with(f"sqlite:///{tmp_path_factory.mktemp('e') / 'e.db'}", handlers) as memory:
+def test_every_answer_reaches_events_or_says_so(acts: Any, asked: str) -> None:
+    with open_with("sqlite://", HANDLERS) as memory:
         told = memory.ingest(
             [{**TRIED[n % 3], "attempt": f"{TRIED[n % 3]['attempt']} {n}", "source_ref": f"r/{n}"} for n in range(9)],
             user_id="alice",

@@ -6,7 +6,6 @@ A principle whose support is unchanged is left as it is: no change and no model 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from threading import Lock
 from typing import Annotated, Any, Final
 
 import pydantic
@@ -19,6 +18,7 @@ from phronesis.core.relations import EvidenceRow
 from phronesis.core.vectors import match_by_overlap
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext, answer_outcomes
 from phronesis.engine.prompt_injection import find_order
+from phronesis.experience.event_embeddings import UnrelatedVectors
 from phronesis.experience.event_views import item_edge, readable
 from phronesis.experience.laws.principle_text import Wording, first_sentences, narrow_wording, say, speaks_chinese, word
 from phronesis.experience.laws.records import ABSTRACT, L1, PATTERN, PRINCIPLE, REFINES, SUPPORTS, UNCONFIRMED
@@ -33,7 +33,7 @@ from phronesis.experience.laws.topics import (
     material,
 )
 from phronesis.experience.pattern_handlers import LearnedChanges
-from phronesis.experience.topic_likeness import LanePatterns, TopicLikeness, put_away, repeats, see
+from phronesis.experience.topic_likeness import OWN, LanePatterns, put_away, repeats, see, topics_of
 from phronesis.models.embedders import Embedders
 from phronesis.models.structured_client import Answer, StructuredClient, Task, drop_invalid, prompt
 from phronesis.store.lane_view import LaneView
@@ -157,8 +157,6 @@ def _json(value: Mapping[str, Any]) -> str:
 PRINCIPLES: Final = "principles"
 """The role of the outcome: the principles to create, update or end, and the entries it depends on."""
 
-OWN: Final = frozenset({"support", "contra"})
-
 UNSUPPORTED: Final = "no pattern supports it any more"
 CONTRADICTED: Final = "as much contradicts it as supports it"
 
@@ -170,19 +168,13 @@ class AbstractionPreparer:
     embedders: Embedders
     asker: StructuredClient | None = None
     worth: PrincipleThresholds = field(default_factory=PrincipleThresholds)
-    _lock: Lock = field(default_factory=Lock)
-    _likeness: TopicLikeness = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._likeness = TopicLikeness(self.embedders)
+    _unrelated: UnrelatedVectors = field(default_factory=UnrelatedVectors)
 
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the changes to the principles of a lane."""
         with bench.view() as view:
             seen = see(view, entry)
-        with self._lock:
-            related = [[row.source_key for row in rows if row.polarity in OWN] for rows in seen.evidence.values()]
-            topics = self._likeness.topics(bench, seen.patterns, related)
+            topics = topics_of(view, seen, self.embedders.serving(bench.tenant), self._unrelated)
         plan = plan_of(seen, topics, self.worth)
         said = WordingResult()
         if self.asker is not None and plan.anew:

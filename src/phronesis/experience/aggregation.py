@@ -14,24 +14,27 @@ from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
 from phronesis.engine.handler import PrepareContext
 from phronesis.experience.event_matrix import EventTable, EventTables
-from phronesis.experience.event_views import ALONE, SAMPLED, ViewReader, ViewTable, bonds_among, readable
+from phronesis.experience.event_views import SAMPLED, ViewReader, ViewTable, readable
 from phronesis.experience.laws.clustering import view_of
 from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.neighbour_graph import NOBODY, PairConstraints, candidate_pairs
 from phronesis.experience.laws.principle_text import describe
-from phronesis.experience.laws.records import CROSSED, PATTERN, event_of
-from phronesis.experience.laws.similarity import Floats, Rows
-from phronesis.experience.maintenance_schedule import last_processed, unmerged_patterns
+from phronesis.experience.laws.records import CROSSED, L1, event_of
+from phronesis.experience.laws.similarity import Floats
+from phronesis.experience.maintenance_schedule import last_processed, spoken_of, unmerged_patterns
 from phronesis.experience.pattern_relations import (
+    AggregationScope,
+    EventGroup,
+    affected_scope,
     counterexamples,
     method_of,
-    near_to,
-    reach_of,
     similar_groups,
     typical_first,
-    views_of,
+    whole_scope,
 )
+from phronesis.index.projections import ALIKE
 from phronesis.models.embedders import Embedders
+from phronesis.store.experience import changed_parts
 from phronesis.store.lane_view import LaneView
 
 STAYS: Final = "stays"
@@ -41,56 +44,6 @@ WEIGHT_DIGITS: Final = 4
 
 _WEIGHED: Final = 32
 """Members that are compared with each other to compute their weights."""
-
-
-@dataclass(frozen=True, slots=True)
-class EventGroup:
-    """A group: its rows, and the views in which it is similar; none if it is similar overall."""
-
-    rows: Sequence[int]
-    views: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AggregationScope:
-    """The part of a lane to be grouped: events by row, patterns that may change, and must-link and cannot-link pairs.
-
-    ``rows`` are grouped by overall similarity, those of ``by_view`` by one view and by two crossed views.
-    """
-
-    rows: Rows
-    by_view: Mapping[str, Rows]
-    touched: Sequence[str]
-    bonds: PairConstraints
-    returning: Sequence[str]
-    known: Mapping[str, EventGroup] = field(default_factory=dict)
-    """Live patterns whose events are all present, by id; the rows are ordered by typicality."""
-    opposed: AbstractSet[str] = frozenset()
-    """The known patterns whose counterexamples changed: they are described again even if their events did not
-    change."""
-    news: AbstractSet[int] = frozenset()
-    """New and changed events."""
-
-    @property
-    def standing(self) -> list[EventGroup]:
-        """Return the known patterns whose events are unchanged and that have to be described again."""
-        return [self.known[one] for one in sorted(self.opposed - set(self.touched))]
-
-    @property
-    def looked_at(self) -> Rows:
-        """Return the rows of all events to be grouped."""
-        standing = [np.array(one.rows, dtype=np.int64) for one in self.standing]
-        return np.unique(np.concatenate([self.rows, *self.by_view.values(), *standing]))
-
-    def stays(self, group: EventGroup) -> str | None:
-        """Return the pattern that a group equals, if nothing about it changed; else None."""
-        # One that returns takes events out of others, which are the same events then, and not what they were.
-        if self.returning or not self.news.isdisjoint(group.rows):
-            return None
-        for one, pattern in self.known.items():
-            if one not in self.opposed and pattern.views == group.views and set(pattern.rows) == set(group.rows):
-                return one
-        return None
 
 
 def clusters_of(reader: ViewReader, part: AggregationScope) -> dict[str, Any]:
@@ -152,7 +105,7 @@ def _find_groups(
 
     ``held`` are the rows whose events are present. Unchanged patterns come last.
     """
-    if not held or table.neighbours is None:
+    if not held:
         return []
     grouper = table.grouper(part.bonds)
     groups = grouper.groups(np.array([row for row in part.rows.tolist() if row in held], dtype=np.int64))
@@ -245,76 +198,47 @@ class AggregationPreparer:
             return self._last[1]
 
     def _prepare_outcomes(self, bench: PrepareContext, view: LaneView, entry: Entry) -> list[Outcome]:
-        before = to_micros(entry.recorded_at)
+        full = bool(entry.payload.get("full"))
         again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
-        if entry.payload.get("full"):
-            self.tables.forget(view)
         own = self.embedders.serving(bench.tenant)
         beside = None if own is None else self.embedders.beside(own)
         encoders = [one for one in (own, beside) if one is not None]
-        table, _ = self.tables.of(view, encoders, before=before, fresh=again)
-        reader = ViewReader(view, table, own if table.meaning.model is not None else None)
-        part = _whole_scope(view, table, again=True) if again else self._part(reader, entry)
-        body = {"clusters": [], "touched": [], "looked_at": 0} if part is None else clusters_of(reader, part)
-        return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=body)]
 
-    def _part(self, reader: ViewReader, entry: Entry) -> AggregationScope | None:
-        """Return the part of a lane to be grouped; None if nothing is new."""
-        view, table = reader.view, reader.table
+        def read(*, anew: bool) -> ViewReader:
+            if anew:
+                self.tables.forget(view)
+            table = self.tables.of(view, encoders, before=to_micros(entry.recorded_at))
+            return ViewReader(view, table, own if table.meaning.model is not None else None)
+
+        reader = read(anew=again or full)
+        if again:
+            self.tables.forget(view)
+            return _outcome(clusters_of(reader, whole_scope(view, reader.table, again=True)))
         last = last_processed(view)
-        news, back = table.changed_since(view, last), unmerged_patterns(view, last)
-        if not news and not entry.payload.get("full"):
-            return None
-        if (
-            entry.payload.get("full")
-            or last == 0
-            or len(news) > FULLY * len(table.alive)
-            or _has_outgrown(table, len(news))
-        ):
-            self.tables.renew(table)
-            return _whole_scope(view, table, back=back)
-        return _affected_scope(reader, news, back)
+        news, back = _changed_since(view, last), unmerged_patterns(view, last)
+        if not news and not full:
+            return _outcome({"clusters": [], "touched": [], "looked_at": 0})
+        if full or last == 0 or _has_outgrown(reader.table, len(news)):
+            reader = read(anew=reader.table.has_grown)
+            return _outcome(clusters_of(reader, whole_scope(view, reader.table, back=back)))
+        return _outcome(clusters_of(reader, affected_scope(reader, news, back)))
 
 
-def _affected_scope(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> AggregationScope:
-    """Return the part of a lane that some events may affect."""
-    view, table = reader.view, reader.table
-    reached = reach_of(view, table, near_to(reader, news))
-    by_view = {name: table.rows(sorted(ids)) for name, ids in reached.by_view.items()}
-    ids = sorted(set().union(reached.events, *reached.by_view.values()))
-    members = {**reached.opposed, **reached.patterns}
-    live = {one for one, item in view.items(members).items() if item.live}
-    known = {
-        one: EventGroup([table.row_of[event] for event in members[one]], views_of(table.methods[one]))
-        for one in sorted(live)
-        if table.alive.issuperset(table.row_of.get(event, NOBODY) for event in members[one])
-    }
-    return AggregationScope(
-        table.rows(sorted(reached.events)),
-        by_view,
-        sorted(reached.patterns),
-        bonds_among(view, ids, table),
-        back,
-        known,
-        known.keys() & reached.opposed,
-        frozenset(table.rows(news).tolist()),
-    )
+def _outcome(body: dict[str, Any]) -> list[Outcome]:
+    return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=body)]
+
+
+def _changed_since(view: LaneView, seq: int) -> list[str]:
+    """Return the events that were added, changed, removed or judged after entry ``seq``."""
+    rows = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=seq)
+    return sorted({row.item_id for row in rows} | spoken_of(view, seq))
 
 
 def _has_outgrown(table: EventTable, news: int) -> bool:
-    """Return whether a lane passed a size at which everything is regrouped."""
-    now = len(table.alive)
+    """Return whether so much of a lane is new, or it passed such a size, that everything is regrouped."""
+    now = len(table.ids)
+    if news > FULLY * now:
+        return True
     beyond, small = (BY_WORDS, WORDED) if table.meaning.model is None else (GROWTH, SMALL)
     growth = CLOSE if now <= small else beyond
     return int(log(max(1, now), growth)) > int(log(max(1, now - news), growth))
-
-
-def _whole_scope(
-    view: LaneView, table: EventTable, *, again: bool = False, back: Sequence[str] = ()
-) -> AggregationScope:
-    """Return the whole lane; if it changed since the entry, with the patterns that ended meanwhile."""
-    touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
-    everything = table.rows(table.ids)
-    return AggregationScope(
-        everything, dict.fromkeys(ALONE, everything), touched, bonds_among(view, table.ids, table), back
-    )

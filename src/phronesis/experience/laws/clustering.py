@@ -111,15 +111,23 @@ class Grouper:
 
     def alike(self, rows: Rows) -> Floats:
         """Return a square matrix of similarity between events, in units of the threshold."""
-        alike, shared = self.neighbours.metric.matrix(rows, rows), self.neighbours.shared(rows, self.belonging.counts)
-        return self.belonging.units(alike, shared, self.neighbours.metric.size)
+        places, shared = np.triu_indices(len(rows), 1), np.eye(len(rows), dtype=np.float32)
+        shared[places] = shared_of(places, rows, self.neighbours.lists(rows), self.belonging.counts)
+        shared = np.maximum(shared, shared.T)
+        return self.belonging.units(self.neighbours.metric.matrix(rows, rows), shared, self.neighbours.metric.size)
 
     def pairs(self, rows: Rows) -> tuple[Pairs, Floats]:
         """Return the neighbour pairs among ``rows``, the smaller row first, and their similarity in threshold units."""
         nearest, scores = self.neighbours.lists(rows)
         pairs = candidate_pairs(rows, np.where(np.isin(nearest, rows), nearest, NOBODY))
-        alike = _scores_of(pairs, rows, nearest, scores)
-        shared = shared_of(pairs, rows, nearest, scores, self.belonging.counts)
+        one, other = np.searchsorted(rows, pairs).T
+
+        def listed(own: Rows, far: Rows) -> Floats:
+            found: Floats = np.where(nearest[own] == rows[far][:, None], scores[own], -np.inf).max(axis=1)
+            return found
+
+        alike = np.maximum(listed(one, other), listed(other, one))  # as one of the two lists has it
+        shared = shared_of((one, other), rows, (nearest, scores), self.belonging.counts)
         return pairs, self.belonging.units(alike, shared, self.neighbours.metric.size)
 
     def _split(self, rows: list[int]) -> list[list[int]]:
@@ -199,30 +207,22 @@ def _touching_pairs(owner: Mapping[int, int], neighbours: Neighbours) -> list[tu
     return sorted(closest.items())
 
 
-def _scores_of(pairs: Pairs, rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats) -> Floats:
-    """Return the similarity of each pair, as one of their neighbour lists has it."""
-    places = np.searchsorted(rows, pairs)
-    out = np.full(len(pairs), -np.inf, np.float32)
-    for own, other in ((0, 1), (1, 0)):
-        here = nearest[places[:, own]] == pairs[:, other][:, None]
-        out = np.maximum(out, np.where(here, scores[places[:, own]], -np.inf).max(axis=1))
-    return out
-
-
 def shared_of(
-    pairs: Pairs, rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats, counts: Sequence[int] = SHARED
+    places: tuple[Rows, Rows], rows: Rows, lists: tuple[npt.NDArray[np.int64], Floats], counts: Sequence[int] = SHARED
 ) -> Floats:
-    """Return the neighbourhood overlap of each pair, as `Neighbours.shared` does for all pairs."""
-    places = np.searchsorted(rows, pairs)
-    one, other = places[:, 0], places[:, 1]
-    out = np.zeros(len(pairs), np.float32)
+    """Return the neighbourhood overlap, in [0, 1], of pairs of ``rows``, given by the places of either side.
+
+    It is the cosine of the weighted lists, the event itself included, averaged over the lengths in ``counts``.
+    """
+    (one, other), (nearest, scores) = places, lists
+    out = np.zeros(len(one), np.float32)
     for count in counts:
         names = np.concatenate((rows[:, None], nearest[:, :count]), axis=1)
         held = np.concatenate((np.full((len(rows), 1), OWN), weights_of(nearest, scores, count)), axis=1)
         held /= np.linalg.norm(held, axis=1, keepdims=True)
         for n in range(count + 1):
-            same = names[one][:, n][:, None] == names[other]
-            out += held[one][:, n] * np.where(same, held[other], 0.0).sum(axis=1)
+            same = names[one, n][:, None] == names[other]
+            out += held[one, n] * np.where(same, held[other], 0.0).sum(axis=1)
     out /= np.float32(len(counts))
     return out
 

@@ -6,52 +6,12 @@ of the way.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from phronesis.experience.laws.similarity import Floats, Rows, in_a_row
-
-# Growable arrays: rows are appended without copying all others (20,000 vectors take 30 MB).
-
-SPARE: Final = 16
-"""Spare capacity is one row in this many: a trade-off between memory and copies."""
-
-Number = TypeVar("Number", np.float16, np.float32)
-
-
-class GrowableArray(Generic[Number]):
-    """An array of rows that can be appended to. `rows` is a view that is valid until the next `add`."""
-
-    def __init__(self, kind: type[Number]) -> None:
-        self._held: npt.NDArray[Number] = np.zeros((0, 0), kind)
-        self._count = 0
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return self._count
-
-    @property
-    def rows(self) -> npt.NDArray[Number]:
-        """All rows."""
-        return self._held[: self._count]
-
-    def add(self, rows: npt.NDArray[Any]) -> None:
-        """Append rows; the first ones determine the width."""
-        self.room(len(rows), rows.shape[1])[:] = rows
-
-    def room(self, count: int, width: int) -> npt.NDArray[Number]:
-        """Append uninitialised rows and return them to be written."""
-        begin, end = self._count, self._count + count
-        if end > len(self._held) or not begin:
-            held = np.empty((end + end // SPARE, width), self._held.dtype)
-            if begin:
-                held[:begin] = self.rows
-            self._held = held
-        self._count = end
-        return self._held[begin:end]
-
 
 MAX_SHARE: Final = 0.2
 """Share of events above which a term is ignored, in lanes of more than `FEW`: its weight is small, and its postings are

@@ -28,9 +28,6 @@ overlap."""
 BLOCK: Final = 256
 """Rows compared with all others at a time; with the later rows only where all lists are computed."""
 
-STRETCH: Final = 64
-"""Scores per block of which only the maximum is compared when the nearest are selected."""
-
 NOBODY: Final = -1
 
 Pairs = npt.NDArray[np.int64]
@@ -52,33 +49,27 @@ class _Lists:
         self.nearest = np.concatenate((self.nearest, more.nearest))
         self.scores = np.concatenate((self.scores, more.scores))
 
-    def empty(self, rows: Rows) -> None:
-        """Clear the lists of some events."""
-        self.nearest[rows], self.scores[rows] = NOBODY, -np.inf
-
     def meet(self, rows: Rows, others: Rows, scores: Floats) -> None:
         """Insert events into the lists of ``rows`` by similarity, after equals; minus infinity is left out.
 
         None of ``others`` is in these lists yet, and the listed ones have smaller row numbers.
         """
-        least = np.maximum(_reached_score(scores, KEPT), np.nextafter(self.scores[rows, -1], np.float32(np.inf)))
-        place, other = np.nonzero(_reaching_mask(scores, least))
+        worst = np.nextafter(self.scores[rows, -1], np.float32(np.inf))
+        if scores.shape[1] > KEPT:
+            worst = np.maximum(worst, np.partition(scores, -KEPT, axis=1)[:, -KEPT])
+        place, other = np.nonzero(_reaching_mask(scores, worst))
         owners, own = np.unique(place, return_inverse=True)
         owned = np.concatenate((np.repeat(np.arange(len(owners)), KEPT), own))
         named = np.concatenate((self.nearest[rows[owners]].ravel(), others[other]))
         alike = np.concatenate((self.scores[rows[owners]].ravel(), scores[place, other]))
-        order = np.argsort(_falling_keys(owned, alike), kind="stable")
+        order = np.lexsort((-alike, owned))
         counts = np.bincount(owned, minlength=len(owners))
         best = order[np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts) < KEPT].reshape(-1, KEPT)
         self.nearest[rows[owners]], self.scores[rows[owners]] = named[best], alike[best]
 
-    def naming(self, rows: Rows, asked: Rows) -> _Masks:
-        """Return which of ``asked`` have one of ``rows`` in their lists."""
-        return np.array(np.isin(self.nearest[asked], rows).any(axis=1), np.bool_)
-
 
 class Neighbours:
-    """The nearest neighbours of events within the same outcome ``group`` that are ``alive``, and of other groups.
+    """The nearest neighbours of events within the same outcome group, and of other groups.
 
     Lists are computed on demand and cached; `grow` inserts new events into them.
     """
@@ -95,22 +86,13 @@ class Neighbours:
         self.metric, self._groups = metric, groups
         self._same.grow(now - before)
         self._across.grow(now - before)
-        self._known = np.concatenate((self._known, np.zeros(now - before, np.bool_)))
         told = np.flatnonzero(self._known)
+        self._known = np.concatenate((self._known, np.ones(now - before, np.bool_)))
         everybody = np.arange(now)
         for block in np.split(everybody[before:], range(BLOCK, now - before, BLOCK)):
             scores = self.metric.matrix(block)
-            self._empty(block)
             self._meet(block, everybody, scores)
             self._meet(told, block, scores[:, told].T)
-
-    def forget(self, rows: Iterable[int]) -> None:
-        """Exclude events from now on; lists that contained them are recomputed on demand."""
-        gone = np.array(sorted(rows), dtype=np.int64)
-        self._groups[gone] = NOBODY
-        known = np.flatnonzero(self._known)
-        self._known[known] = ~(self._same.naming(gone, known) | self._across.naming(gone, known))
-        self._known[gone] = False
 
     def lists(self, rows: Rows) -> tuple[npt.NDArray[np.int64], Floats]:
         """Return the neighbours of some events with similarities, the nearest first (`NOBODY` if there are fewer)."""
@@ -125,7 +107,7 @@ class Neighbours:
     def naming(self, rows: Rows) -> Rows:
         """Return the events whose cached lists contain one of some events."""
         known = np.flatnonzero(self._known)
-        return known[self._same.naming(rows, known)]
+        return known[np.isin(self._same.nearest[known], rows).any(axis=1)]
 
     def against(self, rows: Rows, least: float) -> Rows:
         """Return the events of other groups whose cached lists contain one of some events at ``least`` that similar."""
@@ -135,31 +117,21 @@ class Neighbours:
 
     def _make(self, rows: Rows) -> None:
         missing = np.unique(rows[~self._known[rows]])
-        if len(missing) > BLOCK and np.array_equal(missing, np.flatnonzero(self._groups != NOBODY)):
-            self._empty(missing)  # the lists of all events: each pair is compared once
-            for begin in range(0, len(missing), BLOCK):
-                block, rest = missing[begin : begin + BLOCK], missing[begin:]
-                self._meet(block, rest, self.metric.matrix(block, rest), both=True)
-            return
+        self._known[missing] = True
         everybody = np.arange(len(self._groups))
+        at_once = len(missing) == len(everybody) > BLOCK  # then each pair is compared once
         for begin in range(0, len(missing), BLOCK):
-            block = missing[begin : begin + BLOCK]
-            self._empty(block)
-            self._meet(block, everybody, self.metric.matrix(block))
-
-    def _empty(self, rows: Rows) -> None:
-        self._same.empty(rows)
-        self._across.empty(rows)
-        self._known[rows] = True
+            block, others = missing[begin : begin + BLOCK], everybody[begin if at_once else 0 :]
+            self._meet(block, others, self.metric.matrix(block, others if at_once else None), both=at_once)
 
     def _meet(self, rows: Rows, others: Rows, scores: Floats, *, both: bool = False) -> None:
         """Insert others into the lists of some events; with ``both``, where they come first, the reverse too."""
         groups, of_others = self._groups[rows], self._groups[others]
-        for group in np.unique(groups[groups != NOBODY]):
+        for group in np.unique(groups):
             here = np.flatnonzero(groups == group)
             for lists, there in (
                 (self._same, np.flatnonzero(of_others == group)),
-                (self._across, np.flatnonzero((of_others != group) & (of_others != NOBODY))),
+                (self._across, np.flatnonzero(of_others != group)),
             ):
                 alike = scores[np.ix_(here, there)]
                 alike[rows[here][:, None] == others[there][None, :]] = -np.inf
@@ -168,53 +140,15 @@ class Neighbours:
                     behind = int(np.searchsorted(there, len(rows)))
                     lists.meet(others[there[behind:]], rows[here], alike[:, behind:].T)
 
-    def shared(self, rows: Rows, counts: Sequence[int] = SHARED) -> Floats:
-        """Return the neighbourhood overlap of some events, in [0, 1], as a square matrix.
-
-        It is the cosine of the weighted lists, the event itself included, averaged over the lengths in ``counts``.
-        """
-        nearest, scores = self.lists(rows)
-        widest = max(counts)
-        names, places = np.unique(np.concatenate((rows[:, None], nearest[:, :widest]), axis=1), return_inverse=True)
-        columns = places.reshape(len(rows), widest + 1)
-        out: Floats = np.zeros((len(rows), len(rows)), np.float32)
-        for count in counts:
-            held = np.zeros((len(rows), len(names)), np.float32)
-            np.put_along_axis(held, columns[:, 1 : count + 1], weights_of(nearest, scores, count), axis=1)
-            held[:, names == NOBODY] = 0.0
-            held[np.arange(len(rows)), columns[:, 0]] = OWN
-            held /= np.linalg.norm(held, axis=1, keepdims=True)
-            out += held @ held.T
-        out /= np.float32(len(counts))
-        return out
-
-
-def _reached_score(scores: Floats, count: int) -> Floats:
-    """Return for each row a score that at least ``count`` of its scores reach, and few more, by block maxima."""
-    if not scores.shape[1]:
-        return np.full(len(scores), -np.inf, np.float32)
-    stretch = max(1, min(STRETCH, scores.shape[1] // count))
-    highest = np.maximum.reduceat(scores, np.arange(0, scores.shape[1], stretch), axis=1)
-    kth = highest.shape[1] - min(count, highest.shape[1])
-    out: Floats = np.partition(highest, kth, axis=1)[:, kth]
-    return out
-
 
 def _reaching_mask(scores: Floats, least: Floats) -> _Masks:
     """Return which scores of each row reach its ``least``; of many equal ones, such as zeros, the first."""
     out: _Masks = scores >= least[:, None]
-    crowded = np.flatnonzero(out.sum(axis=1) > KEPT * STRETCH)
+    crowded = np.flatnonzero(out.sum(axis=1) > 4 * KEPT)
     if len(crowded):
         equal = scores[crowded] == least[crowded][:, None]
         out[crowded] &= ~equal | (equal.cumsum(axis=1, dtype=np.int32) <= KEPT)
     return out
-
-
-def _falling_keys(owners: Rows, scores: Floats) -> npt.NDArray[np.int64]:
-    """Return integer keys that rise with the owner and, within one, fall as the scores rise, by their bits."""
-    bits = (scores + np.float32(0.0)).view(np.uint32)  # minus zero is zero
-    rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
-    return (owners << 32) | (~rising).astype(np.int64)
 
 
 def weights_of(nearest: npt.NDArray[np.int64], scores: Floats, count: int) -> Floats:
