@@ -65,7 +65,7 @@ def pytest_configure() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Start one process more than there are cores: tests wait for servers and for other processes a quarter of the time.
+    """Start one process more than there are cores: tests wait for servers and processes a quarter of the time.
 
     Each takes up to 1.5 GB at the end; where memory is short there is one for each core.
     """

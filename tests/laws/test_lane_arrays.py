@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from phronesis.errors import InputError
 from phronesis.recall.scoring.lane_arrays import (
     ALONE,
-    GROUP,
     HALF_LIFE_DAYS,
     PAIR_TOKENS,
     RECENCY,
@@ -69,10 +68,8 @@ def test_windows_and_pairs_are_those_of_each_place(rows: list[tuple[int, float]]
         start, stop, total = grown_window(lengths, first, last, place)
         windows, pairs = made.windows, made.pairs
         assert (windows.start[place], windows.stop[place], windows.lengths.each[place]) == (start, stop, total)
-        reached = [255 if start <= place + step < stop else 0 for step in range(-WINDOW_REACH, WINDOW_REACH + 1)]
-        assert windows.near[:, place].tolist() == reached
         joined = place > first and lengths[place] + lengths[place - 1] <= PAIR_TOKENS
-        assert pairs.joined[place] == (255 if joined else 0)
+        assert bool(pairs.joined[place]) == joined
         assert pairs.lengths.each[place] == lengths[place] + (lengths[place - 1] if joined else 0)
     assert made.windows.lengths.total == pytest.approx(sum(made.windows.lengths.each.tolist()))
 
@@ -88,7 +85,7 @@ def test_neighbours_are_of_the_same_session(rows: list[tuple[int, float]], step:
     assert (there.tolist(), mask.tolist()) == ([n + step if held else 0 for n, held in enumerate(inside)], inside)
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=4 * GROUP), st.integers(1, 5))
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=200), st.integers(1, 5))
 def test_the_greatest_are_chosen_and_of_equals_the_first(numbers: list[int], count: int) -> None:
     wanted = sorted(sorted(range(len(numbers)), key=lambda n: (-numbers[n], n))[:count])
     assert best_of(floats(*numbers), count).tolist() == wanted
