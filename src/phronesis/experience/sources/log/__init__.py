@@ -249,7 +249,7 @@ class LogSource(Source):
     """Reads program output: test reports, consoles, stack traces, compilers, builds."""
 
     source_type = "log"
-    version = "log/3"
+    version = "log/4"
 
     def read(self, raw: RawText) -> Sequence[Draft]:
         """Return a draft per failing test and distinct error, one for what succeeded, none for prose."""
