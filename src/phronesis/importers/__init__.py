@@ -175,10 +175,11 @@ class ImportRunner:
         make_scope(user_id=self.user_id, namespace=self.namespace)
         check_id(self.actor, field="actor")
         chosen, place = FORMATS[format], Path(path)
-        summary, total = ImportSummary(format, dry_run), chosen.total(place)
+        summary, total, done = ImportSummary(format, dry_run), chosen.total(place), 0
         for step in chosen.read(place):
             self._step(step, summary)
-            self.on_progress(min(step.done, total), total)
+            done = max(done, min(step.done, total))
+            self.on_progress(done, total)
         return summary
 
     def _step(self, step: Step, summary: ImportSummary) -> None:
@@ -207,7 +208,7 @@ class ImportRunner:
         elif summary.dry_run:
             summary.missing += 1
         elif self._is_recorded_live(given, owner):
-            summary.skip(SkippedObject(given.ref, "recorded already, by hooks or from another export", given.done))
+            summary.skip(SkippedObject(given.ref, "recorded already, by hooks or from another export"))
         else:
             verb = self.memory.resources.ingest if given.verb == "resource" else getattr(self.memory, given.verb)
             arguments = self._with_free_names(given, names)

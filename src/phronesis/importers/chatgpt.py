@@ -16,14 +16,13 @@ from phronesis.importers.import_call import (
     LATEST,
     Format,
     ImportCall,
-    Member,
     SkippedObject,
     Step,
     bytes_of,
     mapping_or_empty,
     objects,
     present_fields,
-    read_members,
+    read_objects,
     text_or_empty,
     time_of,
     turns_of,
@@ -46,19 +45,20 @@ Statements = dict[tuple[str, str], tuple[float, str]]
 def read_chatgpt(path: Path) -> Iterator[Step]:
     """Yield each conversation's turns, what is skipped, and at last custom instructions and what ChatGPT kept."""
     statements: Statements = {}
-    done = 0
-    for member in read_members(path, inside=CHATGPT_FILE):
-        conversation, done = member.value, member.done
-        if not isinstance(conversation, dict) or not isinstance(conversation.get("mapping"), dict):
-            yield SkippedObject(member.place, member.fault or "no conversation with a mapping", done)
-            continue
-        yield from _chatgpt_conversation(conversation, member, statements)
+    parse = partial(_chatgpt_conversation, statements)
+    lacks = "no conversation with a mapping"
+    yield from read_objects(path, inside=CHATGPT_FILE, fits=is_chatgpt, lacks=lacks, parse=parse)
     for (about, text), (seconds, conversation_id) in statements.items():
-        yield _statement_call(about, text, seconds=seconds, conversation_id=conversation_id, done=done)
+        yield _statement_call(about, text, seconds=seconds, conversation_id=conversation_id)
 
 
-def _chatgpt_conversation(given: Mapping[str, Any], member: Member, statements: Statements) -> Iterator[Step]:
-    session_id = f"chatgpt:{given.get('conversation_id') or given.get('id') or member.place}"
+def is_chatgpt(given: Mapping[str, Any]) -> bool:
+    """Return whether an object is a conversation of ChatGPT's export."""
+    return isinstance(given.get("mapping"), Mapping)
+
+
+def _chatgpt_conversation(statements: Statements, given: Mapping[str, Any], place: str) -> Iterator[Step]:
+    session_id = f"chatgpt:{given.get('conversation_id') or given.get('id') or place}"
     messages = []
     at = given.get("create_time")
     for n, node in enumerate(_branch(given["mapping"], given.get("current_node"))):
@@ -74,12 +74,12 @@ def _chatgpt_conversation(given: Mapping[str, Any], member: Member, statements: 
             continue
         read = _chatgpt_message(said, identity, at)
         if isinstance(read, str):
-            yield SkippedObject(f"{session_id}#{identity}", read, member.done)
+            yield SkippedObject(f"{session_id}#{identity}", read)
         else:
             messages.append(with_external_id(read, own))
     if not messages:
-        yield SkippedObject(session_id, "a conversation without words", member.done)
-    yield from turns_of(session_id, messages, done=member.done, title=str(given.get("title") or ""))
+        yield SkippedObject(session_id, "a conversation without words")
+    yield from turns_of(session_id, messages, title=str(given.get("title") or ""))
 
 
 def _custom_instructions(said: Mapping[str, Any]) -> dict[str, str]:
@@ -103,7 +103,7 @@ def _kept(said: Mapping[str, Any]) -> dict[str, str]:
     return {BIO: text} if text else {}
 
 
-def _statement_call(about: str, text: str, *, seconds: float, conversation_id: str, done: int) -> ImportCall:
+def _statement_call(about: str, text: str, *, seconds: float, conversation_id: str) -> ImportCall:
     """Return the message of the user that custom instructions are, or the fact that ChatGPT kept."""
     name = f"chatgpt:{about}#{digest(text)[:16]}"
     kept = about == BIO
@@ -115,7 +115,7 @@ def _statement_call(about: str, text: str, *, seconds: float, conversation_id: s
         "external_id": name,
         "metadata": {"chatgpt": {**own, "conversation": conversation_id}},
     }
-    return ImportCall("add", name, present_fields(arguments), done=done, identity={"chatgpt": own})
+    return ImportCall("add", name, present_fields(arguments), identity={"chatgpt": own})
 
 
 def _branch(tree: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
@@ -174,5 +174,5 @@ CHATGPT: Final = Format(
     read_chatgpt,
     partial(bytes_of, inside=CHATGPT_FILE),
     "ChatGPT's export: conversations.json, or the zip archive around it, of conversations with a mapping",
-    fits=lambda given: isinstance(given.get("mapping"), Mapping),
+    fits=is_chatgpt,
 )

@@ -12,7 +12,6 @@ from typing import Any, Final
 from phronesis.importers.import_call import (
     Format,
     ImportCall,
-    Member,
     SkippedObject,
     Step,
     bytes_of,
@@ -21,6 +20,7 @@ from phronesis.importers.import_call import (
     objects,
     present_fields,
     read_members,
+    read_objects,
     text_or_empty,
     turns_of,
     with_external_id,
@@ -39,16 +39,14 @@ MAX_ATTACHED: Final = 200_000
 
 def read_claude(path: Path) -> Iterator[Step]:
     """Yield each conversation's turns and documents, memories and projects, and what is skipped."""
-    for member in read_members(path, inside=CLAUDE_FILE):
-        given = member.value
-        if not isinstance(given, dict) or not is_claude(given):
-            yield SkippedObject(member.place, member.fault or "no conversation with chat_messages", member.done)
-        elif isinstance(given.get("chat_messages"), list):
-            yield from _conversation(given, member)
-        elif any(given.get(name) for name in _MEMORY_FIELDS):
-            yield from _memories(given, path, member.done)
-        else:
-            yield from _project(given, member.done)
+
+    def parse(given: Mapping[str, Any], place: str) -> Iterator[Step]:
+        if isinstance(given.get("chat_messages"), list):
+            return _conversation(given, place)
+        return _memories(given, path) if any(given.get(name) for name in _MEMORY_FIELDS) else _project(given)
+
+    lacks = "no conversation with chat_messages"
+    return read_objects(path, inside=CLAUDE_FILE, fits=is_claude, lacks=lacks, parse=parse)
 
 
 def is_claude(given: Mapping[str, Any]) -> bool:
@@ -60,9 +58,7 @@ def is_claude(given: Mapping[str, Any]) -> bool:
     )
 
 
-def _document(
-    uri: str, text: str, *, title: str, type_: str, at: Any, about: Mapping[str, Any], done: int
-) -> ImportCall:
+def _document(uri: str, text: str, *, title: str, type_: str, at: Any, about: Mapping[str, Any]) -> ImportCall:
     arguments = {
         "text": text[:MAX_ATTACHED],
         "uri": uri,
@@ -71,18 +67,18 @@ def _document(
         "occurred_at": at if isinstance(at, str) and at else None,
         "metadata": {"claude": present_fields({**about, "cut": len(text) > MAX_ATTACHED or None})},
     }
-    return ImportCall("resource", uri, present_fields(arguments), done=done)
+    return ImportCall("resource", uri, present_fields(arguments))
 
 
-def _conversation(given: Mapping[str, Any], member: Member) -> Iterator[Step]:
-    identity = str(given.get("uuid") or member.place)
+def _conversation(given: Mapping[str, Any], place: str) -> Iterator[Step]:
+    identity = str(given.get("uuid") or place)
     session_id = f"claude:{identity}"
     messages, about = [], {"conversation": identity}
     artifacts: dict[str, _Artifact] = {}
     for n, said in enumerate(given["chat_messages"], start=1):
         read = _message(said, n) if isinstance(said, dict) else "not an object"
         if isinstance(read, str):
-            yield SkippedObject(f"{session_id}, message {n}", read, member.done)
+            yield SkippedObject(f"{session_id}, message {n}", read)
         else:
             messages.append(with_external_id(read, said.get("uuid")))
         for call in objects(mapping_or_empty(said).get("content")):
@@ -92,13 +88,13 @@ def _conversation(given: Mapping[str, Any], member: Member) -> Iterator[Step]:
                 name, text = name_of(file.get("file_name") or None), file.get("extracted_content")
                 if name is not None and isinstance(text, str) and text.strip():
                     uri, at = f"{session_id}/{said.get('uuid') or n}/{name}", said.get("created_at")
-                    yield _document(uri, text, title=name, type_="attachment", at=at, about=about, done=member.done)
+                    yield _document(uri, text, title=name, type_="attachment", at=at, about=about)
     if not messages:
-        yield SkippedObject(session_id, "a conversation without words", member.done)
-    yield from turns_of(session_id, messages, done=member.done, title=str(given.get("name") or ""))
+        yield SkippedObject(session_id, "a conversation without words")
+    yield from turns_of(session_id, messages, title=str(given.get("name") or ""))
     for name, one in artifacts.items():
         uri = f"{session_id}/artifact/{name}"
-        yield _document(uri, one.text, title=one.title, type_="artifact", at=one.at, about=about, done=member.done)
+        yield _document(uri, one.text, title=one.title, type_="artifact", at=one.at, about=about)
 
 
 def _message(said: Mapping[str, Any], n: int) -> dict[str, Any] | str:
@@ -158,17 +154,17 @@ def _follow_artifact(artifacts: dict[str, _Artifact], block: Mapping[str, Any], 
         del artifacts[name]
 
 
-def _memories(given: Mapping[str, Any], path: Path, done: int) -> Iterator[Step]:
+def _memories(given: Mapping[str, Any], path: Path) -> Iterator[Step]:
     """Yield what Claude remembers: of the user, by topic, and of each project."""
     uri = f"claude:memory/{given.get('account_uuid') or 'account'}"
     if text := text_or_empty(given.get("conversations_memory")):
-        yield _document(uri, text, title="Claude's memory", type_=MEMORY, at=None, about={}, done=done)
+        yield _document(uri, text, title="Claude's memory", type_=MEMORY, at=None, about={})
     for file in objects(given.get("memory_files")):
         name, text = name_of(file.get("path")), text_or_empty(file.get("content"))
         if name is not None and text:
             at, about = file.get("updated_at"), {"path": name}
             place = f"{uri}/{name.lstrip('/')}"
-            yield _document(place, text, title=name.strip("/"), type_=MEMORY, at=at, about=about, done=done)
+            yield _document(place, text, title=name.strip("/"), type_=MEMORY, at=at, about=about)
     told = mapping_or_empty(given.get("project_memories")).items()
     projects = {project: text for project, value in told if (text := text_or_empty(value))}
     names: dict[str, str] = {}
@@ -178,10 +174,10 @@ def _memories(given: Mapping[str, Any], path: Path, done: int) -> Iterator[Step]
     for project, text in projects.items():
         title = f"Claude's memory of {names.get(project, 'a project')}"
         place, about = f"claude:project/{project}/memory", {"project": project}
-        yield _document(place, text, title=title, type_=MEMORY, at=None, about=about, done=done)
+        yield _document(place, text, title=title, type_=MEMORY, at=None, about=about)
 
 
-def _project(given: Mapping[str, Any], done: int) -> Iterator[Step]:
+def _project(given: Mapping[str, Any]) -> Iterator[Step]:
     """Yield a project's description and instructions as one document, and each of its own documents."""
     identity = str(given.get("uuid") or given.get("name"))
     uri, name = f"claude:project/{identity}", text_or_empty(given.get("name")) or identity
@@ -190,17 +186,17 @@ def _project(given: Mapping[str, Any], done: int) -> Iterator[Step]:
     said = [text_or_empty(given.get("description")), f"## Instructions\n\n{template}" if template else ""]
     if any(said) and not given.get("is_starter_project"):
         text = "\n\n".join([f"# {name}", *filter(None, said)])
-        yield _document(uri, text, title=name, type_="project", at=given.get("updated_at"), about=about, done=done)
+        yield _document(uri, text, title=name, type_="project", at=given.get("updated_at"), about=about)
     elif not objects(given.get("docs")):
-        yield SkippedObject(uri, "a project without words", done)
+        yield SkippedObject(uri, "a project without words")
     for n, one in enumerate(objects(given.get("docs")), start=1):
         text, title = text_or_empty(one.get("content")), text_or_empty(one.get("filename")) or f"document {n}"
         place = f"{uri}/{one.get('uuid') or title}"
         if text:
             at = one.get("created_at")
-            yield _document(place, text, title=title, type_="project_document", at=at, about=about, done=done)
+            yield _document(place, text, title=title, type_="project_document", at=at, about=about)
         else:
-            yield SkippedObject(place, "a document without text", done)
+            yield SkippedObject(place, "a document without text")
 
 
 CLAUDE: Final = Format(

@@ -5,24 +5,23 @@ What the user asked is a turn of the session, and a directive a preference; both
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from phronesis.core.serialization import digest
 from phronesis.importers.import_call import (
     INSIDE,
-    Format,
     ImportCall,
     SkippedObject,
     Step,
-    bytes_of,
+    json_format,
     json_or_none,
     mapping_or_empty,
+    mark_progress,
     name_of,
     objects,
     present_fields,
-    read_members,
     text_or_empty,
     time_of,
     turns_of,
@@ -42,19 +41,8 @@ TABLES: Final[Mapping[str, str]] = {
 SUMMARY: Final = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
 
-def read_claude_mem(path: Path) -> Iterator[Step]:
-    """Yield the observations, summaries, prompts and directives of a database or an export."""
-    if _is_database(path):
-        check_file(path)
-        yield from _steps(lambda name: read_table(path, TABLES[name]), path.stat().st_size)
-        return
-    for member in read_members(path, inside=INSIDE):
-        given = member.value
-        if isinstance(given, dict) and is_claude_mem(given):
-            lists = {name: objects(given.get(name)) for name in TABLES}
-            yield from _steps(lists.__getitem__, member.done)
-        else:
-            yield SkippedObject(member.place, member.fault or "no export with observations", member.done)
+def _of_export(given: Mapping[str, Any], _place: str) -> Iterator[Step]:
+    return _steps(lambda name: objects(given.get(name)))
 
 
 def _is_database(path: Path) -> bool:
@@ -66,15 +54,15 @@ def is_claude_mem(given: Mapping[str, Any]) -> bool:
     return isinstance(given.get("observations"), list) and isinstance(given.get("prompts"), list)
 
 
-def _steps(rows: Callable[[str], Iterable[Mapping[str, Any]]], done: int) -> Iterator[Step]:
+def _steps(rows: Callable[[str], Iterable[Mapping[str, Any]]]) -> Iterator[Step]:
     sessions = {text_or_empty(one.get("content_session_id")): one for one in rows("sessions")}
-    yield from (_observation(one, done) for one in rows("observations"))
-    yield from (_summary(one, done) for one in rows("summaries"))
-    yield from _prompts(rows("prompts"), sessions, done)
-    yield from (_directive(one, done) for one in rows("directives"))
+    yield from map(_observation, rows("observations"))
+    yield from map(_summary, rows("summaries"))
+    yield from _prompts(rows("prompts"), sessions)
+    yield from map(_directive, rows("directives"))
 
 
-def _observation(row: Mapping[str, Any], done: int) -> Step:
+def _observation(row: Mapping[str, Any]) -> Step:
     """Return an observation: its title, its narrative and the facts that the narrative does not hold."""
     narrative = text_or_empty(row.get("narrative")) or text_or_empty(row.get("text"))
     facts = [one for one in map(text_or_empty, _listed(row.get("facts"))) if one and one not in narrative]
@@ -82,23 +70,23 @@ def _observation(row: Mapping[str, Any], done: int) -> Step:
     about = {name: row.get(name) or None for name in ("type", "subtitle", "memory_session_id", "generated_by_model")}
     about |= {name: _listed(row.get(name)) or None for name in ("concepts", "files_read", "files_modified")}
     kind = "decision" if row.get("type") == "decision" else "fact"
-    return _item(row, "observation", text=text, kind=kind, about=about, done=done)
+    return _item(row, "observation", text=text, kind=kind, about=about)
 
 
-def _summary(row: Mapping[str, Any], done: int) -> Step:
+def _summary(row: Mapping[str, Any]) -> Step:
     """Return a session's summary, as an episode."""
     said = {name: text_or_empty(row.get(name)) for name in SUMMARY}
     text = "\n".join(f"{name.replace('_', ' ').capitalize()}: {text}" for name, text in said.items() if text)
     about = {"memory_session_id": row.get("memory_session_id")}
-    return _item(row, "summary", text=text, kind="episodic", about=about, done=done)
+    return _item(row, "summary", text=text, kind="episodic", about=about)
 
 
-def _item(row: Mapping[str, Any], form: str, *, text: str, kind: str, about: Mapping[str, Any], done: int) -> Step:
+def _item(row: Mapping[str, Any], form: str, *, text: str, kind: str, about: Mapping[str, Any]) -> Step:
     project = text_or_empty(row.get("merged_into_project")) or text_or_empty(row.get("project"))
     # Ids are those of one machine's database: time and text are the same in an export of it.
     name = f"claude-mem:{form}#{digest([row.get('created_at_epoch'), text])[:16]}"
     if not text:
-        return SkippedObject(name, f"without text: {form}", done)
+        return SkippedObject(name, f"without text: {form}")
     arguments = {
         "content": text,
         "kind": kind,
@@ -107,15 +95,15 @@ def _item(row: Mapping[str, Any], form: str, *, text: str, kind: str, about: Map
         "external_id": name,
         "metadata": {"claude_mem": present_fields({"form": form, "project": project or None, **about})},
     }
-    return ImportCall("add", name, present_fields(arguments), done=done, namespace=project_of(project))
+    return ImportCall("add", name, present_fields(arguments), namespace=project_of(project))
 
 
-def _prompts(rows: Iterable[Mapping[str, Any]], sessions: Mapping[str, Mapping[str, Any]], done: int) -> Iterator[Step]:
+def _prompts(rows: Iterable[Mapping[str, Any]], sessions: Mapping[str, Mapping[str, Any]]) -> Iterator[Step]:
     """Yield what the user asked, a turn for each session's prompt, under the session's own id."""
     for row in rows:
         session_id, text = text_or_empty(row.get("content_session_id")), text_or_empty(row.get("prompt_text"))
         if not session_id or not text:
-            yield SkippedObject(f"claude-mem:prompt#{row.get('id')}", "a prompt without a session or text", done)
+            yield SkippedObject(f"claude-mem:prompt#{row.get('id')}", "a prompt without a session or text")
             continue
         session = mapping_or_empty(sessions.get(session_id))
         host = "codex" if session.get("platform_source") == "codex" else "claude-code"
@@ -123,15 +111,15 @@ def _prompts(rows: Iterable[Mapping[str, Any]], sessions: Mapping[str, Mapping[s
         about = {"title": text_or_empty(session.get("custom_title")), "host": host, "project": project_of(project)}
         about["imported"] = "claude-mem"
         message = {"role": "user", "content": text, "id": f"prompt-{row.get('prompt_number')}", "created_at": _at(row)}
-        yield from turns_of(session_id, [present_fields(message)], done=done, agent_id=host, **about)
+        yield from turns_of(session_id, [present_fields(message)], agent_id=host, **about)
 
 
-def _directive(row: Mapping[str, Any], done: int) -> Step:
+def _directive(row: Mapping[str, Any]) -> Step:
     """Return a rule that the user set, as a preference; one of a project is in the project's namespace."""
     text, project = text_or_empty(row.get("content")), text_or_empty(row.get("project"))
     name = f"claude-mem:directive#{digest([row.get('created_at_epoch'), text])[:16]}"
     if not text or row.get("status") != "active":
-        return SkippedObject(name, "a directive without text, or not active", done)
+        return SkippedObject(name, "a directive without text, or not active")
     arguments = {
         "content": text,
         "kind": "preference",
@@ -140,7 +128,7 @@ def _directive(row: Mapping[str, Any], done: int) -> Step:
         "metadata": {"claude_mem": {"form": "directive", "scope": row.get("scope")}},
     }
     space = project_of(project) if project and row.get("scope") != "global" else None
-    return ImportCall("add", name, present_fields(arguments), done=done, namespace=space)
+    return ImportCall("add", name, present_fields(arguments), namespace=space)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -155,10 +143,21 @@ def _at(row: Mapping[str, Any]) -> str | None:
     return (time_of(at / 1000) if isinstance(at, int) else None) or text_or_empty(row.get("created_at")) or None
 
 
-CLAUDE_MEM: Final = Format(
-    read_claude_mem,
-    partial(bytes_of, inside=INSIDE),
+_EXPORT: Final = json_format(
     "claude-mem's database (claude-mem.db), or the JSON file of its export",
+    inside=INSIDE,
     fits=is_claude_mem,
-    holds=_is_database,
+    lacks="no export with observations",
+    parse=_of_export,
 )
+
+
+def read_claude_mem(path: Path) -> Iterator[Step]:
+    """Yield the observations, summaries, prompts and directives of a database or an export."""
+    if not _is_database(path):
+        return _EXPORT.read(path)
+    check_file(path)
+    return mark_progress(_steps(lambda name: read_table(path, TABLES[name])), path.stat().st_size)
+
+
+CLAUDE_MEM: Final = replace(_EXPORT, read=read_claude_mem, holds=_is_database)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import IO, Any, Final
@@ -21,6 +22,7 @@ from phronesis.importers.import_call import (
     ImportCall,
     SkippedObject,
     Step,
+    mark_progress,
     name_of,
     present_fields,
     text_or_empty,
@@ -43,7 +45,7 @@ def read_git(path: Path) -> Iterator[Step]:
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace"
     ) as process:
         for done, record in enumerate(_records(process.stdout), start=1):
-            yield _commit(record, path.resolve().name, done)
+            yield replace(_commit(record, path.resolve().name), done=done)
         told = process.stderr.read() if process.stderr is not None else ""
     if process.returncode != 0:
         problem = " ".join(told.split()) or process.returncode
@@ -76,7 +78,7 @@ def _records(stream: IO[str] | None) -> Iterator[str]:
         yield held
 
 
-def _commit(record: str, repository: str, done: int) -> ImportCall:
+def _commit(record: str, repository: str) -> ImportCall:
     commit, at, author, subject, body, files = record.split("\x1f", 5)
     names = [name for name in files.splitlines() if name.strip()]
     experience = {
@@ -91,7 +93,7 @@ def _commit(record: str, repository: str, done: int) -> ImportCall:
     if names:
         experience["hints"] = {"artifacts": [{"type": "file", "name": name} for name in names[:MAX_FILES]]}
     experience["field_origin"] = {name: "human" for name in ("attempt", "reflection") if experience[name]}
-    return ImportCall("ingest", f"git:{commit}", {"nei": {k: v for k, v in experience.items() if v}}, done=done)
+    return ImportCall("ingest", f"git:{commit}", {"nei": {k: v for k, v in experience.items() if v}})
 
 
 GIT: Final = Format(
@@ -122,21 +124,23 @@ def read_markdown(path: Path) -> Iterator[Step]:
     """Yield each note of a folder, and its observations. InputError: no folder, or no note in it."""
     done = 0
     for file in note_files(path):
+        done += file.stat().st_size
         ref = f"markdown:{path.resolve().name}/{file.relative_to(path).as_posix()}"
-        size = file.stat().st_size
-        done += size
-        if not file.resolve().is_relative_to(path.resolve()):
-            yield SkippedObject(ref, "a link out of the folder", done)
-            continue
-        if size > MAX_BYTES:
-            yield SkippedObject(ref, f"more than {MAX_BYTES:,} bytes", done)
-            continue
-        try:
-            text = file.read_bytes().decode()
-        except UnicodeDecodeError:
-            yield SkippedObject(ref, "not UTF-8", done)
-        else:
-            yield from _note(ref, file.stem, text, done)
+        is_inside = file.resolve().is_relative_to(path.resolve())
+        steps = _file(ref, file) if is_inside else [SkippedObject(ref, "a link out of the folder")]
+        yield from mark_progress(steps, done)
+
+
+def _file(ref: str, file: Path) -> Iterator[Step]:
+    if file.stat().st_size > MAX_BYTES:
+        yield SkippedObject(ref, f"more than {MAX_BYTES:,} bytes")
+        return
+    try:
+        text = file.read_bytes().decode()
+    except UnicodeDecodeError:
+        yield SkippedObject(ref, "not UTF-8")
+    else:
+        yield from _note(ref, file.stem, text)
 
 
 def note_files(path: Path) -> list[Path]:
@@ -150,17 +154,17 @@ def note_files(path: Path) -> list[Path]:
     return notes
 
 
-def _note(ref: str, stem: str, text: str, done: int) -> Iterator[Step]:
+def _note(ref: str, stem: str, text: str) -> Iterator[Step]:
     front, text = split_front_matter(text)
     head: Mapping[str, Any] = {}
     with suppress(ValueError):  # it is no YAML mapping
         head = {} if front is None else parse_front_matter(front)
     body = _FENCED.sub("", text)
     if "phronesis" in head:
-        yield SkippedObject(ref, "written by Phronesis: 'phronesis store sync' takes edits of it back", done)
+        yield SkippedObject(ref, "written by Phronesis: 'phronesis store sync' takes edits of it back")
         return
     if not text.strip():
-        yield SkippedObject(ref, "a note without words", done)
+        yield SkippedObject(ref, "a note without words")
         return
     title, permalink = text_or_empty(head.get("title")) or stem, text_or_empty(head.get("permalink"))
     at = _dated(head, stem)
@@ -185,13 +189,13 @@ def _note(ref: str, stem: str, text: str, done: int) -> Iterator[Step]:
         "occurred_at": at,
         "metadata": {"markdown": present_fields(about)},
     }
-    yield ImportCall("resource", ref, present_fields(note), done=done)
+    yield ImportCall("resource", ref, present_fields(note))
     for category, content in dict.fromkeys(_OBSERVATION.findall(body)):
         if len(name := category.strip().casefold()) > 1 or not name.isascii():  # a single sign is a checkbox
-            yield _observation(ref, title, (name, content.strip()), at=at, done=done)
+            yield _observation(ref, title, (name, content.strip()), at=at)
 
 
-def _observation(ref: str, title: str, observed: tuple[str, str], *, at: str | None, done: int) -> ImportCall:
+def _observation(ref: str, title: str, observed: tuple[str, str], *, at: str | None) -> ImportCall:
     category, content = observed
     context = _CONTEXT.search(content)
     about = {"note": ref, "category": category, "tags": _TAG.findall(content) or None}
@@ -205,7 +209,7 @@ def _observation(ref: str, title: str, observed: tuple[str, str], *, at: str | N
         "external_id": name_of(name),
         "metadata": {"markdown": present_fields(about)},
     }
-    return ImportCall("add", name, present_fields(arguments), done=done)
+    return ImportCall("add", name, present_fields(arguments))
 
 
 def _dated(head: Mapping[str, Any], stem: str) -> str | None:

@@ -5,10 +5,11 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
 
@@ -30,7 +31,7 @@ class ImportCall:
     """One call: a verb of Memory, its arguments, and ``ref``, the object's name in the source program.
 
     ``owner`` is the user that the export names, ``namespace`` where an experience of a project belongs. ``done`` is
-    the reader's progress, in the units of its total.
+    the reader's progress, in the units of its total (`mark_progress`).
     ``identity`` holds metadata members, such as ``{"mem0": {"id": …}}``, that identify this object's item.
 
     An item, message or experience that has an id in the source program has it as ``external_id`` in its arguments.
@@ -56,6 +57,12 @@ class SkippedObject:
 
 Step = ImportCall | SkippedObject
 Reader = Callable[[Path], Iterator[Step]]
+
+
+def mark_progress(steps: Iterable[Step], done: int) -> Iterator[Step]:
+    """Yield steps with the amount that was read when they were made."""
+    for step in steps:
+        yield replace(step, done=done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +185,25 @@ def _members(name: str, stream: BinaryIO, done: int) -> Iterator[Member]:
             yield _member(f"{name}, line {piece.line}", piece.body, done + piece.end, piece.fault)
 
 
+Fits = Callable[[Mapping[str, Any]], bool]
+Parse = Callable[[Mapping[str, Any], str], Iterator[Step]]
+"""Yields what an object, which is given with its place in the file, is imported as."""
+
+
+def read_objects(path: Path, *, inside: str, fits: Fits, lacks: str, parse: Parse) -> Iterator[Step]:
+    """Yield what is made of each object that ``fits``; the others are skipped for what the file ``lacks``."""
+    for member in read_members(path, inside=inside):
+        is_ours = isinstance(member.value, Mapping) and fits(member.value)
+        skipped = SkippedObject(member.place, member.fault or lacks)
+        yield from mark_progress(parse(member.value, member.place) if is_ours else [skipped], member.done)
+
+
+def json_format(expects: str, *, inside: str, fits: Fits, lacks: str, parse: Parse) -> Format:
+    """Return the format of files whose objects are read one by one."""
+    read = partial(read_objects, inside=inside, fits=fits, lacks=lacks, parse=parse)
+    return Format(read, partial(bytes_of, inside=inside), expects, fits=fits)
+
+
 def bytes_of(path: Path, *, inside: str) -> int:
     """Return the number of bytes that `read_members` will read.
 
@@ -255,7 +281,7 @@ def with_external_id(message: Mapping[str, Any], identity: object) -> Mapping[st
 
 
 def turns_of(
-    session_id: str, messages: Sequence[Mapping[str, Any]], *, done: int, agent_id: str | None = None, **about: Any
+    session_id: str, messages: Sequence[Mapping[str, Any]], *, agent_id: str | None = None, **about: Any
 ) -> Iterator[ImportCall]:
     """Yield a conversation's turns: a user message with all replies up to the next user message.
 
@@ -264,18 +290,17 @@ def turns_of(
     turn: list[Mapping[str, Any]] = []
     for message in messages:
         if message["role"] == "user" and any(one["role"] != "user" for one in turn):
-            yield turn_of(session_id, turn, done=done, agent_id=agent_id, about=about)
+            yield turn_of(session_id, turn, agent_id=agent_id, about=about)
             turn = []
         turn.append(message)
     if turn:
-        yield turn_of(session_id, turn, done=done, agent_id=agent_id, about=about)
+        yield turn_of(session_id, turn, agent_id=agent_id, about=about)
 
 
 def turn_of(
     session_id: str,
     messages: Sequence[Mapping[str, Any]],
     *,
-    done: int,
     agent_id: str | None,
     about: Mapping[str, Any],
     tool_calls: Sequence[Mapping[str, Any]] = (),
@@ -284,4 +309,4 @@ def turn_of(
     metadata = {name: value for name, value in about.items() if value}
     events = {"messages": list(messages), "tool_calls": list(tool_calls) or None, "session_metadata": metadata or None}
     arguments = {"session_id": session_id, "turn_events": present_fields(events), "agent_id": agent_id}
-    return ImportCall("commit_turn", f"{session_id}#{messages[0]['id']}", present_fields(arguments), done=done)
+    return ImportCall("commit_turn", f"{session_id}#{messages[0]['id']}", present_fields(arguments))

@@ -7,24 +7,20 @@ agent adds what is new.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from phronesis.core.serialization import digest
 from phronesis.importers.import_call import (
     INSIDE,
-    Format,
     ImportCall,
     SkippedObject,
     Step,
-    bytes_of,
+    json_format,
     json_or_none,
     mapping_or_empty,
     name_of,
     objects,
     present_fields,
-    read_members,
     text_or_empty,
     turns_of,
 )
@@ -35,68 +31,45 @@ _WORDS: Final = ("content", "memory", "text", "data", "value")
 """Members of a store's value that may hold its text, in order; LangMem uses ``content.content``."""
 
 
-def read_mem0(path: Path) -> Iterator[Step]:
-    """Yield each memory of ``{"results": […]}``, of a list, or of JSON lines, as a fact of its user."""
-    for member in read_members(path, inside=INSIDE):
-        given = member.value
-        if not isinstance(given, dict) or not isinstance(given.get("memory"), str) or not given["memory"].strip():
-            yield SkippedObject(member.place, member.fault or "no memory with words", member.done)
-            continue
-        kept = {name: given[name] for name in _MEM0_KEPT if given.get(name) is not None}
-        arguments = {
-            "content": given["memory"],
-            "kind": "fact",
-            "occurred_at": given.get("created_at"),
-            "agent_id": given.get("agent_id"),
-            "run_id": given.get("run_id"),
-            "external_id": name_of(given.get("id")),
-            "metadata": {**mapping_or_empty(given.get("metadata")), "mem0": kept},
-        }
-        ref = f"mem0:{given.get('id') or member.place}"
-        owner = given.get("user_id")
-        yield ImportCall(
-            "add",
-            ref,
-            present_fields(arguments),
-            None if owner is None else str(owner),
-            member.done,
-            {"mem0": {"id": given.get("id")}},
-        )
+def _memory(given: Mapping[str, Any], place: str) -> Iterator[Step]:
+    """Yield a memory of ``{"results": […]}``, of a list, or of JSON lines, as a fact of its user."""
+    kept = {name: given[name] for name in _MEM0_KEPT if given.get(name) is not None}
+    arguments = {
+        "content": given["memory"],
+        "kind": "fact",
+        "occurred_at": given.get("created_at"),
+        "agent_id": given.get("agent_id"),
+        "run_id": given.get("run_id"),
+        "external_id": name_of(given.get("id")),
+        "metadata": {**mapping_or_empty(given.get("metadata")), "mem0": kept},
+    }
+    owner = None if given.get("user_id") is None else str(given["user_id"])
+    identity = {"mem0": {"id": given.get("id")}}
+    ref = f"mem0:{given.get('id') or place}"
+    yield ImportCall("add", ref, present_fields(arguments), owner, identity=identity)
 
 
-def read_langgraph(path: Path) -> Iterator[Step]:
-    """Yield each item ``{namespace, key, value, created_at?}`` of a list or of JSON lines as a fact.
+def _stored_item(given: Mapping[str, Any], place: str) -> Iterator[Step]:
+    """Yield an item ``{namespace, key, value, created_at?}`` of a list or of JSON lines as a fact.
 
     Namespace and key, joined by slashes, are its ``external_id`` and are in the metadata under ``langgraph``; so is the
     value, if it is more than text.
     """
-    for member in read_members(path, inside=INSIDE):
-        given = member.value
-        if not isinstance(given, dict) or "value" not in given:
-            yield SkippedObject(member.place, member.fault or "no item with a value", member.done)
-            continue
-        text = _words(given["value"])
-        if not text:
-            yield SkippedObject(member.place, "a value without words", member.done)
-            continue
-        namespace = _namespace(given.get("namespace"))
-        about = {"namespace": namespace, "key": given.get("key"), "updated_at": given.get("updated_at")}
-        about["value"] = given["value"] if isinstance(given["value"], dict) and len(given["value"]) > 1 else None
-        name = "/".join([*namespace, str(given.get("key"))])
-        arguments = {
-            "content": text,
-            "kind": "fact",
-            "occurred_at": given.get("created_at"),
-            "external_id": None if given.get("key") is None else name_of(name),
-            "metadata": {"langgraph": present_fields(about)},
-        }
-        yield ImportCall(
-            "add",
-            f"langgraph:{'/'.join(namespace)}/{given.get('key')}",
-            present_fields(arguments),
-            done=member.done,
-            identity={"langgraph": {"namespace": namespace, "key": given.get("key")}},
-        )
+    text, namespace, key = _words(given["value"]), _namespace(given.get("namespace")), given.get("key")
+    if not text:
+        yield SkippedObject(place, "a value without words")
+        return
+    about = {"namespace": namespace, "key": key, "updated_at": given.get("updated_at")}
+    about["value"] = given["value"] if isinstance(given["value"], dict) and len(given["value"]) > 1 else None
+    arguments = {
+        "content": text,
+        "kind": "fact",
+        "occurred_at": given.get("created_at"),
+        "external_id": None if key is None else name_of("/".join([*namespace, str(key)])),
+        "metadata": {"langgraph": present_fields(about)},
+    }
+    ref, identity = f"langgraph:{'/'.join(namespace)}/{key}", {"langgraph": {"namespace": namespace, "key": key}}
+    yield ImportCall("add", ref, present_fields(arguments), identity=identity)
 
 
 def _words(value: Any) -> str:
@@ -117,17 +90,19 @@ def _namespace(given: Any) -> Sequence[str]:
     return [str(one) for one in given] if isinstance(given, list) else []
 
 
-MEM0: Final = Format(
-    read_mem0,
-    partial(bytes_of, inside=INSIDE),
+MEM0: Final = json_format(
     "what mem0's get_all gives: objects with a memory",
-    fits=lambda given: isinstance(given.get("memory"), str),
+    inside=INSIDE,
+    fits=lambda given: bool(text_or_empty(given.get("memory"))),
+    lacks="no memory with words",
+    parse=_memory,
 )
-LANGGRAPH: Final = Format(
-    read_langgraph,
-    partial(bytes_of, inside=INSIDE),
+LANGGRAPH: Final = json_format(
     "items of a LangGraph store, as LangMem keeps them: objects with a namespace, a key and a value",
+    inside=INSIDE,
     fits=lambda given: "value" in given and ("key" in given or "namespace" in given),
+    lacks="no item with a value",
+    parse=_stored_item,
 )
 
 
@@ -138,24 +113,18 @@ SEND: Final = "send_message"
 """The tool by which older agents speak."""
 
 
-def read_letta(path: Path) -> Iterator[Step]:
+def _agents(given: Mapping[str, Any], _place: str) -> Iterator[Step]:
     """Yield the blocks, messages and files of each agent of an agent file."""
-    for member in read_members(path, inside=LETTA_FILE):
-        given = member.value
-        if not isinstance(given, dict) or not is_letta(given):
-            yield SkippedObject(member.place, member.fault or "no agent file", member.done)
-            continue
-        shared = {str(one.get("id")): one for one in objects(given.get("blocks"))}
-        agents = objects(given.get("agents")) if "agents" in given else [given]
-        for agent in agents:
-            yield from _agent(agent, shared, member.done)
-        for one in shared.values():  # those of no agent
-            yield from _block(one, "shared", member.done)
-        for file in objects(given.get("files")):
-            name, text = text_or_empty(file.get("file_name")), text_or_empty(file.get("content"))
-            if name and text:
-                arguments = {"text": text, "uri": f"letta:file/{name}", "title": name, "metadata": {"letta": {}}}
-                yield ImportCall("resource", f"letta:file/{name}", arguments, done=member.done)
+    shared = {str(one.get("id")): one for one in objects(given.get("blocks"))}
+    for agent in objects(given.get("agents")) if "agents" in given else [given]:
+        yield from _agent(agent, shared)
+    for one in shared.values():  # those of no agent
+        yield from _block(one, "shared")
+    for file in objects(given.get("files")):
+        name, text = text_or_empty(file.get("file_name")), text_or_empty(file.get("content"))
+        if name and text:
+            arguments = {"text": text, "uri": f"letta:file/{name}", "title": name, "metadata": {"letta": {}}}
+            yield ImportCall("resource", f"letta:file/{name}", arguments)
 
 
 def is_letta(given: Mapping[str, Any]) -> bool:
@@ -164,28 +133,28 @@ def is_letta(given: Mapping[str, Any]) -> bool:
     return today or (isinstance(given.get("core_memory"), list) and "agent_type" in given)
 
 
-def _agent(agent: Mapping[str, Any], shared: dict[str, Mapping[str, Any]], done: int) -> Iterator[Step]:
+def _agent(agent: Mapping[str, Any], shared: dict[str, Mapping[str, Any]]) -> Iterator[Step]:
     name = name_of(agent.get("name") or agent.get("id")) or "agent"
     own = agent.get("block_ids")
     blocks = [shared.pop(str(one)) for one in own if str(one) in shared] if isinstance(own, list) else []
     for one in [*blocks, *objects(agent.get("memory_blocks")), *objects(agent.get("core_memory"))]:
-        yield from _block(one, name, done)
+        yield from _block(one, name)
     messages = []
     for n, said in enumerate(objects(agent.get("messages")), start=1):
         for read in _messages(said):
             if isinstance(read, str):
-                yield SkippedObject(f"letta:{name}, message {n}", read, done)
+                yield SkippedObject(f"letta:{name}, message {n}", read)
             else:
                 messages.append(read)
-    yield from turns_of(f"letta:{name}", messages, done=done, agent_id=name, title=name)
+    yield from turns_of(f"letta:{name}", messages, agent_id=name, title=name)
 
 
-def _block(block: Mapping[str, Any], agent: str, done: int) -> Iterator[Step]:
+def _block(block: Mapping[str, Any], agent: str) -> Iterator[Step]:
     """Yield a memory block as a fact; the persona is one about the agent."""
     label, text = text_or_empty(block.get("label")) or "block", text_or_empty(block.get("value"))
     ref = f"letta:{agent}/{label}"
     if not text:
-        yield SkippedObject(ref, "a block without text", done)
+        yield SkippedObject(ref, "a block without text")
         return
     about = {"agent": agent, "label": label}
     arguments = {
@@ -196,7 +165,7 @@ def _block(block: Mapping[str, Any], agent: str, done: int) -> Iterator[Step]:
         "external_id": name_of(ref),
         "metadata": {"letta": present_fields({**about, "description": block.get("description") or None})},
     }
-    yield ImportCall("add", ref, present_fields(arguments), done=done, identity={"letta": about})
+    yield ImportCall("add", ref, present_fields(arguments), identity={"letta": about})
 
 
 def _messages(said: Mapping[str, Any]) -> Iterator[Mapping[str, Any] | str]:
@@ -231,9 +200,10 @@ def _messages(said: Mapping[str, Any]) -> Iterator[Mapping[str, Any] | str]:
         yield "no words to a person"
 
 
-LETTA: Final = Format(
-    read_letta,
-    partial(bytes_of, inside=LETTA_FILE),
+LETTA: Final = json_format(
     "an agent file of Letta (.af): an object with agents and blocks",
+    inside=LETTA_FILE,
     fits=is_letta,
+    lacks="no agent file",
+    parse=_agents,
 )

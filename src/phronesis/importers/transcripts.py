@@ -21,6 +21,7 @@ from phronesis.importers.import_call import (
     Step,
     json_or_none,
     mapping_or_empty,
+    mark_progress,
     name_of,
     objects,
     present_fields,
@@ -36,11 +37,10 @@ MAX_LINE: Final = 64 << 20
 
 @dataclass(slots=True)
 class _Session:
-    """The state of a session while its transcript is read; ``done`` counts the bytes up to the present line."""
+    """The state of a session while its transcript is read."""
 
     host: str
     session_id: str
-    done: int
     title: str = ""
     project: str = "default"
     of_subagent: bool = False
@@ -57,13 +57,13 @@ class _Session:
             return
         ref = f"{self.session_id}#{messages[0]['id']}"
         if self.of_subagent:
-            yield SkippedObject(ref, "said to or by a sub-agent", self.done)
+            yield SkippedObject(ref, "said to or by a sub-agent")
             return
         if any(one["role"] == "user" and is_off_record(one["content"]) for one in messages):
-            yield SkippedObject(ref, "off the record", self.done)
+            yield SkippedObject(ref, "off the record")
             return
         about = {"host": self.host, "project": self.project, "title": self.title, "imported": True}
-        yield turn_of(self.session_id, messages, done=self.done, agent_id=self.host, about=about, tool_calls=calls)
+        yield turn_of(self.session_id, messages, agent_id=self.host, about=about, tool_calls=calls)
 
     def set_facts(self, session_id: Any, folder: Any, *, of_subagent: bool = False) -> Iterator[Step]:
         """Take facts about the session; yield the turn that a sub-agent's first words end."""
@@ -120,7 +120,7 @@ class _Session:
             "external_id": name,
         }
         arguments = {"nei": {key: value for key, value in nei.items() if value}}
-        yield ImportCall("ingest", f"{self.session_id}#{identity}", arguments, done=self.done, namespace=self.project)
+        yield ImportCall("ingest", f"{self.session_id}#{identity}", arguments, namespace=self.project)
 
 
 Parser = Callable[[Mapping[str, Any], _Session], Iterator[Step]]
@@ -131,15 +131,15 @@ def read_transcripts(path: Path, host: str, parse: Parser) -> Iterator[Step]:
     """Yield the calls of each transcript in a folder, or of one file. InputError: there is none."""
     done = 0
     for file in transcript_files(path):
-        session = _Session(host, file.stem, done, of_subagent="subagents" in file.parts)
+        session = _Session(host, file.stem, of_subagent="subagents" in file.parts)
         session.title = _title_of(file) if host == "claude-code" else ""
         for n, (line, size) in enumerate(_lines(file), start=1):
-            session.done = done = done + size
-            if isinstance(line, dict):
-                yield from parse({**without_private_values(line), "_line": n}, session)
-            else:
-                yield SkippedObject(f"{file.name}, line {n}", "not a JSON object", done)
-        yield from session.turn()
+            done += size
+            skipped = SkippedObject(f"{file.name}, line {n}", "not a JSON object")
+            is_object = isinstance(line, dict)
+            steps = parse({**without_private_values(line), "_line": n}, session) if is_object else [skipped]
+            yield from mark_progress(steps, done)
+        yield from mark_progress(session.turn(), done)
 
 
 def transcript_files(path: Path) -> list[Path]:

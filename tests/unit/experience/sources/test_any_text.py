@@ -9,9 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from growth import assert_linear
-from phronesis.experience.sources.port import SOURCES, RawText
+from phronesis.experience.sources import port
+from phronesis.experience.sources.port import RawText, Source
 from unit.experience.sources.labelled_sources import DATA, NOW, faults, inputs, read
 
+SOURCES: Final[dict[str, Source]] = dict(port.SOURCES)
 FILES: Final = [path.read_text("utf-8") for path in sorted(DATA.iterdir()) if not path.name.endswith(".expected.json")]
 LINES: Final = sorted({line for text in FILES for line in text.split("\n")})
 some_lines = st.lists(st.sampled_from(LINES) | st.text(max_size=30), max_size=25).map("\n".join)

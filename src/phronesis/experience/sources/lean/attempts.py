@@ -66,19 +66,6 @@ REFLECTIONS: Final = {
 }
 
 
-def is_missing(message: Message, kind: str) -> bool:
-    """Return whether a message reports a missing lemma or namespace.
-
-    An unknown identifier counts if it has the form of a declaration (``Nat.foo``, ``mul_foo``, ``Foo``).
-    """
-    if kind not in MISSING:
-        return False
-    name = missing_name(message.text, kind)
-    if kind != "unknown_identifier":
-        return bool(name)
-    return is_lemma(name) or (len(name) > 2 and name[0].isupper())  # noqa: PLR2004 -- X and U₁ are variables
-
-
 def is_direction(message: Message, kind: str, step: str) -> bool:
     """Return whether simp looped, or was used in the wrong direction.
 
@@ -329,11 +316,12 @@ def _draft(
 
 def _family(unit: Unit, place: Place) -> tuple[str | None, str]:
     """Return the family of the first error that has one: later errors often follow from it."""
-    steps = [unit.tactic or step_of(unit, [one]) for one in place.messages]
-    every = [kind_of(one.text) for one in place.messages]
-    for message, kind, step in zip(place.messages, every, steps, strict=True):
-        if is_missing(message, kind):
-            name = missing_name(message.text, kind)
+    for message in place.messages:
+        kind, step = kind_of(message.text), unit.tactic or step_of(unit, [message])
+        name = missing_name(message.text, kind) if kind in MISSING else ""
+        # An unknown identifier counts if it has the form of a declaration; X and U₁ are variables.
+        declared = is_lemma(name) or (len(name) > len("U₁") and name[0].isupper())
+        if name and (kind != "unknown_identifier" or declared):
             return MISSING_LEMMA, REFLECTIONS[MISSING_LEMMA].format(name=name)
         if is_direction(message, kind, step):
             return DIRECTION, REFLECTIONS[DIRECTION]

@@ -25,7 +25,7 @@ from phronesis.experience.sources.log.findings import (
     test_in_words,
 )
 from phronesis.experience.sources.log.go_test import event_lines, read_go_test
-from phronesis.experience.sources.log.junit import FORBIDDEN, SUITES, RefusedError, Report, read_junit, suites_of
+from phronesis.experience.sources.log.junit import SUITES, RefusedError, read_junit, read_xml, suites_of
 from phronesis.experience.sources.log.test_runners import read_javascript_tests, read_mocha, read_suites
 from phronesis.experience.sources.log.traces import read_pytest, read_traces
 from phronesis.experience.sources.port import RawText, Source, load_json, storable_drafts
@@ -249,12 +249,16 @@ class LogSource(Source):
     """Reads program output: test reports, consoles, stack traces, compilers, builds."""
 
     source_type = "log"
-    version = "log/3"
+    version = "log/4"
 
     def read(self, raw: RawText) -> Sequence[Draft]:
         """Return a draft per failing test and distinct error, one for what succeeded, none for prose."""
-        if root_of(raw.text) in SUITES:
-            return storable_drafts(read_junit(raw))
+        try:
+            report = read_xml(raw.text)
+        except RefusedError:
+            return []
+        if report is not None and report.root in SUITES:
+            return storable_drafts(read_junit(raw, report))
         reading = LogParse(without_records(event_lines(raw, lines_of(raw))))
         for read in _READERS:
             read(reading)
@@ -266,33 +270,6 @@ class LogSource(Source):
         return f"{found}, which the source 'log' does not read; {REMEDY}" if found else ""
 
 
-_PROLOG: Final = re.compile(r"\s+|<\?[^>]{0,2000}>|<!--")
-_ROOT: Final = re.compile(r"<(!DOCTYPE|(?:[\w.-]{1,60}:)?[A-Za-z][\w.-]{0,80})")
-
-
-def root_of(text: str) -> str:
-    """Return the first element's name without prefix, or ``!DOCTYPE``; empty for other texts."""
-    n = 1 if text.startswith("\ufeff") else 0
-    while match := _PROLOG.match(text, n):
-        n = match.end()
-        if match[0] == "<!--":
-            n = text.find("-->", n)
-            if n < 0:
-                return ""
-            n += len("-->")
-    root = _ROOT.match(text, n)
-    return root[1].rpartition(":")[2] if root else ""
-
-
-def is_broken(text: str) -> bool:
-    """Return whether a report is not well-formed and contains no test before the error."""
-    try:
-        report = Report(FORBIDDEN.sub(" ", text))
-    except RefusedError:
-        return False
-    return report.broken and not any(suite.counts["tests"] or suite.unlisted for suite in suites_of(report))
-
-
 _ROOTS: Final = {
     "assemblies": "a report of xUnit.net",
     "test-run": "a report of NUnit 3",
@@ -301,18 +278,23 @@ _ROOTS: Final = {
     "checkstyle": "a report of Checkstyle",
     "html": "a page in HTML",
     "coverage": "a report of coverage",
-    "!DOCTYPE": "XML or HTML with a document type, which may define entities",
 }
+_BROKEN: Final = "JUnit XML that is not well-formed and lists no case before its fault"
 REMEDY: Final = "give JUnit XML without a document type (<testsuites>), 'go test -json', or the console's output"
 
 
 def foreign_format(text: str) -> str:
     """Return the name of a text's format; empty where the source may read it."""
-    if root := root_of(text):
-        if root in SUITES:
-            return "JUnit XML that is not well-formed and lists no case before its fault" if is_broken(text) else ""
+    try:
+        report = read_xml(text)
+    except RefusedError:
+        return "XML or HTML with a document type, which may define entities"
+    if report is not None and report.root in SUITES:
+        lists = any(suite.counts["tests"] or suite.unlisted for suite in suites_of(report))
+        return "" if lists or not report.broken else _BROKEN
+    if report is not None:
         declared = text.lstrip("\ufeff \t\r\n").startswith(("<?xml", "<!"))
-        return _ROOTS.get(root, f"XML whose first element is <{root:.40}>" if declared else "")
+        return _ROOTS.get(report.root, f"XML whose first element is <{report.root:.40}>" if declared else "")
     value = load_json(text)  # reports of mocha, Jest, ESLint … have no lines
     event = isinstance(value, Mapping) and "Action" in value  # one line of ``go test -json``
     return "one JSON document" if value and not event else ""

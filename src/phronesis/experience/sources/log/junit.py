@@ -30,7 +30,8 @@ from phronesis.experience.sources.port import LineIndex, RawText
 KEPT: Final = 20_000
 """Characters of a failure's text that are kept."""
 
-FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_BLANK: Final = "\ufeff \t\r\n"
 _FAILED: Final = ("failure", "error", "rerunFailure", "rerunError")
 _OUTPUT: Final = ("system-out", "system-err")
 _FLAKY: Final = ("flakyFailure", "flakyError")
@@ -121,8 +122,9 @@ class Report:
     def __init__(self, text: str) -> None:
         self.elements: list[Element] = []
         self.broken = False
-        self._data = text.removeprefix("\ufeff").encode()
-        self._shift = len(text) - len(text.removeprefix("\ufeff"))
+        bare = text.lstrip(_BLANK)
+        self._data = _FORBIDDEN.sub(" ", bare).encode()
+        self._shift = len(text) - len(bare)
         self._open: list[Element] = []
         self._seen = (0, 0)
         self._parser = parser = expat.ParserCreate("utf-8")
@@ -134,6 +136,11 @@ class Report:
             parser.Parse(self._data, True)
         except expat.ExpatError:
             self.broken = True
+
+    @property
+    def root(self) -> str:
+        """The name of the first element."""
+        return self.elements[0].tag
 
     def _refuse(self, *_declared: object) -> None:
         raise RefusedError
@@ -168,6 +175,12 @@ class Report:
         if holder is not None and holder.kept < KEPT:
             holder.texts.append(text[:KEPT])
             holder.kept += len(text)
+
+
+def read_xml(text: str) -> Report | None:
+    """Return the elements of a text that begins as XML; None for other texts. RefusedError: it has a document type."""
+    report = Report(text) if text.lstrip(_BLANK).startswith("<") else None
+    return report if report is not None and report.elements else None
 
 
 def suites_of(report: Report) -> list[Suite]:
@@ -225,13 +238,9 @@ _LABELS: Final = frozenset({"failed", "failure", "error", "fail", "test failed",
 _IN_ONE_LINE: Final = re.compile(r"\b((?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Warning))\b:? ?")
 
 
-def read_junit(raw: RawText) -> list[Draft]:
+def read_junit(raw: RawText, report: Report) -> list[Draft]:
     """Return a draft for each failed case, and one for each suite without failures."""
-    index = LineIndex(raw.text)
-    try:
-        suites = suites_of(Report(FORBIDDEN.sub(" ", raw.text)))
-    except RefusedError:
-        return []
+    index, suites = LineIndex(raw.text), suites_of(report)
     by_pytest = any(one.name.startswith("pytest") for one in suites[:1] if one.element.tag == "testsuites")
     out: list[Draft] = []
     for suite in suites:
