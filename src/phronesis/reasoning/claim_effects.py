@@ -25,12 +25,14 @@ from phronesis.reasoning.laws.claim_status import (
     written_block,
     written_of,
 )
-from phronesis.reasoning.laws.facts import FactsView, excerpt, metric_of_run, verdict
-from phronesis.reasoning.laws.records import Claim, ReasoningBlock
+from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView, excerpt, metric_of_run, verdict
+from phronesis.reasoning.laws.records import Claim, ReasoningBlock, folded_name
 
 # Verdicts by arithmetic on FACTS, and the limitation written when a claim is contradicted (RB-18, RB-19).
 
 BY_RULE: Final = "rule"
+
+_Sorted = Mapping[tuple[str, ...], Sequence[FactsView]]
 
 BARE: Final = ("Contradicted by the runs that are counted.", "与所计的运行相矛盾。")
 """Limitation written when names from the runs may not appear in a claim: English, Chinese."""
@@ -52,6 +54,7 @@ class ClaimJudge:
     has_feedback: bool
     read_earlier: Callable[[], Sequence[FactsView]]
     kept: MutableMapping[Any, Any] = field(default_factory=dict)
+    _sorted: dict[Sequence[str], _Sorted] = field(default_factory=dict, init=False)
 
     @cached_property
     def _earlier(self) -> Sequence[FactsView]:
@@ -62,7 +65,8 @@ class ClaimJudge:
         test = self.test_of(claim) if self.has_feedback else None
         if test is None:
             return "irrelevant"
-        return verdict(test, self.run, self._earlier if test.get("versus") is not None else ())
+        versus = test.get("versus")
+        return verdict(test, self.run, self._runs_matching(versus) if versus is not None else ())
 
     def test_of(self, claim: Claim) -> Mapping[str, Any] | None:
         """Return the result of `test_of`; a text is parsed once."""
@@ -73,6 +77,26 @@ class ClaimJudge:
             self.kept[key] = test_of(claim)
         test: Mapping[str, Any] | None = self.kept[key]
         return test
+
+    def _runs_matching(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:
+        """Return the earlier runs that have the names in ``versus``; its ratio is ignored here."""
+        wanted = sorted((ALIASES.get(name, name), folded_name(text)) for name, text in versus.items() if name != RATIO)
+        names = tuple(name for name, _ in wanted)
+        if names not in self._sorted:
+            self._sorted[names] = _by_names(self._earlier, names)
+        return self._sorted[names].get(tuple(text for _, text in wanted), ())
+
+
+def _by_names(runs: Sequence[FactsView], names: Sequence[str]) -> _Sorted:
+    """Group runs by the values of some named fields; runs that lack one are left out."""
+    folded: dict[tuple[str | None, ...], tuple[str, ...]] = {}  # few distinct values over many runs
+    found: dict[tuple[str, ...], list[FactsView]] = {}
+    for one in runs:
+        texts = tuple(map(one.named.get, names))
+        if texts not in folded:
+            folded[texts] = tuple(folded_name(text) for text in texts if text is not None)
+        found.setdefault(folded[texts], []).append(one)
+    return {texts: these for texts, these in found.items() if len(texts) == len(names)}
 
 
 # The limitation that code writes when a conclusion is demoted without a stated reason (requirement RB-19).

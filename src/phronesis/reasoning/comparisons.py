@@ -8,10 +8,11 @@ bound, or compare one metric with other runs.
 import re
 import tomllib
 import unicodedata
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from phronesis.core.calendar_spans import parse_number
 from phronesis.core.lazy_loading import load_once
@@ -60,21 +61,15 @@ class Pair:
     joint: str
 
 
-@dataclass(slots=True)
-class Term:
-    """A recognised part of a sentence: what it means, or may mean."""
+class Term(NamedTuple):
+    """A recognised part of a sentence: a number, a word of a kind of the table, or what these were joined to."""
 
-    meanings: dict[str, Any] = field(default_factory=dict)
+    kind: str
+    value: Any
 
-    @property
-    def kind(self) -> str:
-        """The first kind that is left: a number, a word of one of the table's kinds, or what these were joined to."""
-        return next(iter(self.meanings))
 
-    @property
-    def value(self) -> Any:
-        """What the first meaning says."""
-        return next(iter(self.meanings.values()))
+Meanings = dict[str, Any]
+"""What a part of a sentence may say, by kind; the first kind is the usual one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,79 +125,81 @@ def read_terms(text: str, *, alone: bool = False) -> list[Term] | None:
     found = _split(text)
     if found is None:
         return None
-    for n, term in enumerate(found):
-        _choose(
-            term, found[n - 1] if n else None, next((one for one in found[n + 1 :] if "idle" not in one.meanings), None)
-        )
-    terms = [term for term in found if term.kind not in ("idle", "modified")]
-    terms = _join_apart(_join_neighbours(terms))
-    return _join_descriptions(terms, alone=alone)
+    chosen: list[Term] = []
+    for n, meanings in enumerate(found):
+        behind = next((one for one in found[n + 1 :] if "idle" not in one), {})
+        chosen.append(_choose(meanings, found[n - 1] if n else {}, behind))
+    terms = [term for term in chosen if term.kind not in ("idle", "modified")]
+    return _join_descriptions(_join_apart(_join_neighbours(terms)), alone=alone)
 
 
-def _split(text: str) -> list[Term] | None:
-    words, terms, at = load_words(), list[Term](), 0
+def _kind(meanings: Meanings) -> str:
+    return next(iter(meanings), "")
+
+
+def _split(text: str) -> list[Meanings] | None:
+    words, found, at = load_words(), list[Meanings](), 0
     while at < len(text):
         if (gap := _IGNORED.match(text, at)) is not None:
             at = gap.end()
             continue
-        term, end = _structure(text, at, words, terms) or _word(text, at, words) or (None, at)
-        if term is None:
+        meanings, at = _structure(text, at, words, found) or _word(text, at, words) or ({}, at)
+        if not meanings:
             return None
-        if term.kind == "reason":
+        if _kind(meanings) == "reason":
             break
-        terms.append(term)
-        at = end
-    return terms
+        found.append(meanings)
+    return found
 
 
-def _structure(text: str, at: int, words: Words, before: Sequence[Term]) -> tuple[Term, int] | None:
-    """Return the term of a given form that begins at a place, and its end."""
+def _structure(text: str, at: int, words: Words, before: Sequence[Meanings]) -> tuple[Meanings, int] | None:
+    """Return what a part of a given form says that begins at a place, and its end."""
     if (found := _metals(text, at, words) or _number(text, at)) is not None:
         return found
     if (named := _BEFORE_MODIFIED.match(text, at)) is not None:
-        return Term({"given": {"modifier": named["name"]}}), named.end()
+        return {"given": {"modifier": named["name"]}}, named.end()
     if (formula := _FORMULA.match(text, at)) is not None:
-        return Term({"product": formula[0]}), formula.end()
-    name = _NAME.match(text, at) if before and before[-1].kind == "modified" else None
+        return {"product": formula[0]}, formula.end()
+    name = _NAME.match(text, at) if before and _kind(before[-1]) == "modified" else None
     if name is not None and name[0].lower() not in words.meanings:
-        return Term({"given": {"modifier": name[0]}}), name.end()
+        return {"given": {"modifier": name[0]}}, name.end()
     return None
 
 
-def _metals(text: str, at: int, words: Words) -> tuple[Term, int] | None:
+def _metals(text: str, at: int, words: Words) -> tuple[Meanings, int] | None:
     """Return a role ("M1 is Cu"), an ordered pair ("Cu–Zn"), or one with amounts ("Cu3Zn1")."""
     if (role := words.role.match(text, at)) is not None:
-        return Term({"given": {f"M{role[1]}": role[2]}}), role.end()
+        return {"given": {f"M{role[1]}": role[2]}}, role.end()
     pair = words.pair.match(text, at)
     if pair is None or pair[1] == pair[4]:
         return None
     given: Given = {"M1": pair[1], "M2": pair[4]}
     if not (pair[2] or pair[5]):
-        return Term({"pair": Pair(given, pair[3])}), pair.end()
+        return {"pair": Pair(given, pair[3])}, pair.end()
     if (low := float(pair[5] or 1)) == 0:
         return None
-    return Term({"given": {**given, "ratio": {"op": "==", "value": float(pair[2] or 1) / low}}}), pair.end()
+    return {"given": {**given, "ratio": {"op": "==", "value": float(pair[2] or 1) / low}}}, pair.end()
 
 
-def _number(text: str, at: int) -> tuple[Term, int] | None:
+def _number(text: str, at: int) -> tuple[Meanings, int] | None:
     """Return a ratio ("3:1"), or a number in digits or in Chinese, a percentage divided by 100."""
     if (ratio := _RATIO.match(text, at)) is not None:
         low = float(ratio[2])
-        return (Term({"number": Number(float(ratio[1]) / low, ratio=True)}), ratio.end()) if low else None
+        return ({"number": Number(float(ratio[1]) / low, ratio=True)}, ratio.end()) if low else None
     if (digits := _NUMBER.match(text, at)) is not None:
         value = float(digits["n"].replace(",", ""))
         if digits["percent"]:
-            return Term({"number": Number(round(value / 100, 12), percent=True)}), digits.end()
-        return Term({"number": Number(int(value) if value.is_integer() else value)}), digits.end()
+            return {"number": Number(round(value / 100, 12), percent=True)}, digits.end()
+        return {"number": Number(int(value) if value.is_integer() else value)}, digits.end()
     chinese = _CHINESE.match(text, at)
     amount = None if chinese is None else parse_number(chinese[1] or chinese[2])
     if chinese is None or amount is None:
         return None
     percent = chinese[1] is not None
-    return Term({"number": Number(round(amount / (100 if percent else 10), 12), percent)}), chinese.end()
+    return {"number": Number(round(amount / (100 if percent else 10), 12), percent)}, chinese.end()
 
 
-def _word(text: str, at: int, words: Words) -> tuple[Term, int] | None:
+def _word(text: str, at: int, words: Words) -> tuple[Meanings, int] | None:
     found = words.longest.match(text, at)
     if found is None:
         return None
@@ -211,18 +208,18 @@ def _word(text: str, at: int, words: Words) -> tuple[Term, int] | None:
         meanings["modifier"] = {"modifier": found[0]}
     if "product" in meanings and found[0].isascii():
         meanings["product"] = meanings["product"] if found[0].isupper() else found[0].lower()
-    return Term(meanings), found.end()
+    return meanings, found.end()
 
 
-def _choose(term: Term, before: Term | None, behind: Term | None) -> None:
-    """Leave the one meaning that fits the terms around."""
-    meanings, chosen = term.meanings, term.kind
+def _choose(meanings: Meanings, before: Meanings, behind: Meanings) -> Term:
+    """Return the one meaning that fits the parts around."""
+    kind = _kind(meanings)
     if "idle" in meanings and "op" in meanings:
-        chosen = "op" if behind is not None and behind.kind == "number" else "idle"
+        kind = "op" if _kind(behind) == "number" else "idle"
     elif "modifier" in meanings:
-        named = any(one is not None and one.kind == "modified" for one in (before, behind))
-        chosen = "modifier" if named or "product" not in meanings else "product"
-    term.meanings = {"given" if chosen == "modifier" else chosen: meanings[chosen]}
+        named = "modified" in (_kind(before), _kind(behind))
+        kind = "modifier" if named or "product" not in meanings else "product"
+    return Term("given" if kind == "modifier" else kind, meanings[kind])
 
 
 def _join_neighbours(terms: Sequence[Term]) -> list[Term]:
@@ -239,11 +236,11 @@ def _join_neighbours(terms: Sequence[Term]) -> list[Term]:
 def _join_terms(last: Term, term: Term) -> Term | None:
     match last.kind, term.kind:
         case "not", ("op" | "more"):
-            return Term({term.kind: _TURNED[term.value]})
+            return Term(term.kind, _TURNED[term.value])
         case "op", "number":
-            return Term({"bound": Bound(last.value, term.value)})
+            return Term("bound", Bound(last.value, term.value))
         case "number", "after":
-            return Term({"bound": Bound(term.value, last.value)})
+            return Term("bound", Bound(term.value, last.value))
         case "bound", "after" if last.value.op[0] == term.value[0]:  # "超过 0.6 以上"
             return last
     return None
@@ -256,7 +253,7 @@ def _join_apart(terms: Sequence[Term]) -> list[Term]:
         if term.kind == "op":
             end = next((m for m in range(n + 1, len(terms)) if terms[m].kind not in ("metric", "product")), n)
             if terms[end].kind == "number":
-                out[end] = Term({"bound": Bound(term.value, terms[end].value)})
+                out[end] = Term("bound", Bound(term.value, terms[end].value))
                 del out[n]
                 break
     return out
@@ -264,27 +261,26 @@ def _join_apart(terms: Sequence[Term]) -> list[Term]:
 
 def _join_descriptions(terms: Sequence[Term], *, alone: bool) -> list[Term] | None:
     """Join metals and their ratio; None for a ratio of nothing."""
-    joined: list[Term] = []
-    place = 0
-    while place < len(terms):
-        term = terms[place]
-        named = term.kind == "pair"
-        width = int(named)
-        worded = place + width < len(terms) and terms[place + width].kind == "ratio"
-        width += worded
-        bound = _ratio_bound(terms[place + width]) if (named or worded) and place + width < len(terms) else None
-        stated = bound is not None and (
-            bound.number.ratio or worded or term.value.joint == ":" or (alone and term.value.joint == "/")
-        )
-        if named or worded:
-            ratio = {"ratio": {"op": bound.op, "value": bound.number.value}} if stated and bound is not None else {}
-            if (worded and not ratio) or (ratio and bound is not None and bound.number.percent):
-                return None
-            joined.append(Term({"given": {**(term.value.given if named else {}), **ratio}}))
-            place += width + bool(ratio)
-        else:
+    joined, waiting = list[Term](), deque(terms)
+    while waiting:
+        term = waiting.popleft()
+        if term.kind not in ("pair", "ratio"):
             joined.append(term)
-            place += 1
+            continue
+        given = dict(term.value.given) if term.kind == "pair" else {}
+        joint = term.value.joint if term.kind == "pair" else ""
+        worded = term.kind == "ratio"
+        if not worded and waiting and waiting[0].kind == "ratio":
+            worded = bool(waiting.popleft())
+        bound = _ratio_bound(waiting[0]) if waiting else None
+        if bound is not None and (bound.number.ratio or worded or joint == ":" or (alone and joint == "/")):
+            if bound.number.percent:
+                return None
+            given["ratio"] = {"op": bound.op, "value": bound.number.value}
+            waiting.popleft()
+        elif worded:
+            return None
+        joined.append(Term("given", given))
     return joined
 
 

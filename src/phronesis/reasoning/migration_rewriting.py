@@ -15,15 +15,15 @@ import pydantic
 from phronesis.core.confidence import ClaimStatus
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import Outcome
-from phronesis.core.text import check_id, storable
+from phronesis.core.text import storable
 from phronesis.engine.handler import answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import find_order
-from phronesis.errors import InputError, Violation
+from phronesis.errors import Violation
 from phronesis.log.payloads import fit
 from phronesis.models.structured_client import StructuredClient, Task, prompt
 from phronesis.reasoning import claim_gate, migration_sources
 from phronesis.reasoning.laws.block_repair import repair
-from phronesis.reasoning.laws.block_rules import MAX_CLAIMS, read_draft
+from phronesis.reasoning.laws.block_rules import MAX_CLAIMS, is_id, read_draft
 from phronesis.reasoning.laws.claim_status import block_of, core_sentence, text_of
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import HEADER, Claim, ReasoningBlock, TakenOut
@@ -138,8 +138,8 @@ def facts_of(old: OldMemory, text: str) -> tuple[Mapping[str, Any], bool]:
 
     Where no run is known, the memory itself serves as one: ``migrated:<origin>``.
     """
-    named = [run for run in migration_sources.runs_named(text, old.run_ids) if _is_id(run)]
-    runs = named or [run for run in old.run_ids if _is_id(run)] or [f"migrated:{old.origin}"]
+    named = [run for run in migration_sources.runs_named(text, old.run_ids) if is_id(run)]
+    runs = named or [run for run in old.run_ids if is_id(run)] or [f"migrated:{old.origin}"]
     return {"migrated_from": old.origin, "source_run_ids": runs}, bool(named) and migration_sources.is_result(text)
 
 
@@ -200,14 +200,6 @@ def _make_claim(old: OldMemory, inference: str, *, constraint: str = "") -> Clai
     facts, stated = facts_of(old, inference)
     status: ClaimStatus = "fact" if stated and not constraint else "hypothesis"
     return Claim(claim_id="c1", status=status, facts=facts, inference=inference, constraint=constraint)
-
-
-def _is_id(text: str) -> bool:
-    try:
-        check_id(text, field="run_ids")
-    except InputError:
-        return False
-    return True
 
 
 # Rewriting by a model: it words the claims; code supplies FACTS, ids and counts, and the gate decides.

@@ -4,7 +4,6 @@ All of it is decided in prepare and recorded in outcomes: a replay reads no poli
 whatever the policy says today. ``rederive`` brings an older log under a new policy.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,6 +16,7 @@ from phronesis.core.proposals import Basis, Conflict, Outcomes, Proposal, Refusa
 from phronesis.core.redaction import markers
 from phronesis.core.values import names_of, rule_for
 from phronesis.engine.content_guards import GUARD_VERSION, Finding, Guard
+from phronesis.models.text_features import sentence_at
 
 INJECTED: Final = "injected"
 """The rule that refuses what nobody in the conversation wrote (``core.data_delimiters``)."""
@@ -109,8 +109,6 @@ TOPICS_OF_KEYS: Final[Mapping[str, Sequence[str]]] = {
 MAX_SENTENCE: Final = 400
 """Characters around a value that the guard is asked of."""
 
-_STOP: Final = re.compile(r"[!?。！？;；\r\n]|\.(?=\s|$)")
-
 
 @dataclass(frozen=True, slots=True)
 class RetentionPolicy:
@@ -179,7 +177,9 @@ class RetentionPolicy:
     def _find_topic(self, one: Proposal, text: str) -> Finding | None:
         if self.sensitive is None:
             return None
-        found = self.sensitive.topic(_find_sentence(text, one.start, one.end)) or self.sensitive.topic(one.content)
+        start, end = sentence_at(text, one.start, one.end)
+        sentence = text[max(start, one.start - MAX_SENTENCE) : min(end, one.end + MAX_SENTENCE)]
+        found = self.sensitive.topic(sentence) or self.sensitive.topic(one.content)
         if found is not None:
             return found
         topic = next((topic for topic in TOPICS_OF_KEYS.get(one.key, ()) if topic in self.sensitive.topics), None)
@@ -206,14 +206,6 @@ def terms_of(policy: ConversationPolicy) -> RetentionPolicy:
 def withheld_in(outcomes: Outcomes) -> frozenset[int]:
     """Return the numbers of an entry's messages that get no item."""
     return frozenset(row["n"] for outcome in outcomes.get(WITHHELD, ()) for row in outcome.body["withheld"])
-
-
-def _find_sentence(text: str, start: int, end: int) -> str:
-    """Return the sentence around [start, end), at most as long as the guard reads."""
-    first, last = max(0, start - MAX_SENTENCE), min(len(text), end + MAX_SENTENCE)
-    before = [match.end() for match in _STOP.finditer(text, first, start)]
-    after = _STOP.search(text, max(start, end - 1), last)
-    return text[before[-1] if before else first : after.start() if after else last]
 
 
 def _find_place(one: Proposal, text: str) -> tuple[int, int]:

@@ -265,7 +265,7 @@ def facts_missing(draft: Draft) -> Iterator[Violation]:
             yield draft.mistake("facts_missing", f"claims[{n}].facts {found}", claim)
             continue
         runs = facts.get(SOURCES)
-        if not isinstance(runs, list) or not runs or not all(_is_id(run) for run in runs):
+        if not isinstance(runs, list) or not runs or not all(is_id(run) for run in runs):
             message = f"claims[{n}].facts.{SOURCES} must list the ids of the runs it comes from, one at least"
             yield draft.mistake("facts_missing", message, claim)
 
@@ -316,7 +316,7 @@ def structure_violations(draft: Draft) -> list[Violation]:
 
 
 def _field_mistakes(claim: Mapping[str, Any]) -> Iterator[str]:
-    if not _is_id(claim.get("claim_id")):
+    if not is_id(claim.get("claim_id")):
         yield f".claim_id must be a short text, not {claim.get('claim_id')!r:.40}"
     for name in ("inference", "constraint", "exception_reason"):
         if not isinstance(claim.get(name), str | None):
@@ -337,7 +337,7 @@ def _tally_mistake(tally: object) -> str | None:
     if not isinstance(tally, Mapping):
         return f" must be an object {{count, run_ids}}, not {type(tally).__name__}"
     runs = [] if tally.get("run_ids") is None else tally["run_ids"]
-    if not isinstance(runs, list) or not all(_is_id(run) for run in runs) or len(set(runs)) < len(runs):
+    if not isinstance(runs, list) or not all(is_id(run) for run in runs) or len(set(runs)) < len(runs):
         return ".run_ids must list ids of runs, each once"
     count = tally.get("count")
     if not isinstance(count, int) or isinstance(count, bool) or count < len(runs):
@@ -345,7 +345,8 @@ def _tally_mistake(tally: object) -> str | None:
     return None
 
 
-def _is_id(value: object) -> bool:
+def is_id(value: object) -> bool:
+    """Return whether a value may be an id."""
     try:
         check_id(value, field="id")
     except InputError:
