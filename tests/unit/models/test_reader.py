@@ -133,6 +133,9 @@ def test_the_installed_reader_reads_both_languages() -> None:
     assert [one for one in reader("Does anybody live in Lyon?").values if one.confidence >= 0.8] == []
     (one,) = reader("Shellfish.", "Do you have any allergies?").values
     assert one.key == "allergy"
+    texts = [f"I live in Lyon, at number {n}." * (n % 3 + 1) for n in range(20)]
+    for together, (alone,) in zip(reader.states(*texts), map(reader.states, texts), strict=True):
+        np.testing.assert_allclose(together, alone, atol=1e-4)
 
 
 # A classifier over the reader's states: one telling token suffices, and it belongs to one encoder.
