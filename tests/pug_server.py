@@ -53,8 +53,6 @@ NAMES: Final[Mapping[str, Sequence[int]]] = {
     "咪唑": [795],
 }
 
-_OLD: Final = {"SMILES": "IsomericSMILES", "ConnectivitySMILES": "CanonicalSMILES"}
-
 
 def fault(code: int, name: str, headers: Mapping[str, str] | None = None) -> Behaviour:
     """Refuse as PUG REST does: ``fault(503, "ServerBusy")``."""
@@ -67,11 +65,7 @@ def answer(value: Any, *, code: int = 200, headers: Mapping[str, str] | None = N
 
 
 class Pug:
-    """Answers from the tables above. ``old``: a server of before 2025, which knows the old names of SMILES alone."""
-
-    def __init__(self, *, old: bool = False, names: Mapping[str, Sequence[int]] = NAMES) -> None:
-        self.old = old
-        self.names = names
+    """Answers from the tables above."""
 
     def __call__(self, reply: Reply) -> None:
         self._answer(_parts(reply.asked))(reply)
@@ -79,7 +73,7 @@ class Pug:
     def _answer(self, parts: Sequence[str]) -> Behaviour:
         match parts:
             case ["compound", "name", name, "cids", "JSON"]:
-                return self._found(self.names.get(name.casefold()))
+                return self._found(NAMES.get(name.casefold()))
             case ["compound", "inchikey", key, "cids", "JSON"]:
                 return self._found([cid for cid, row in ROWS.items() if row[3] == key])
             case ["compound", "cid", cids, "property", tags, "JSON"]:
@@ -93,15 +87,12 @@ class Pug:
         return answer({"IdentifierList": {"CID": list(cids)}})
 
     def _properties(self, tags: Sequence[str], cids: Sequence[int]) -> Behaviour:
-        if self.old and any(tag in {"SMILES", "ConnectivitySMILES", "Title"} for tag in tags):
-            return fault(400, "BadRequest")
         rows = []
         for cid in cids:
             if cid in ROWS:
                 title, smiles, connectivity, inchikey = ROWS[cid]
                 row = {"SMILES": smiles, "ConnectivitySMILES": connectivity, "InChIKey": inchikey, "Title": title}
-                asked = {new for new in row if new in tags or _OLD.get(new) in tags}
-                rows.append({"CID": cid} | {(_OLD.get(n, n) if self.old else n): row[n] for n in row if n in asked})
+                rows.append({"CID": cid} | {name: row[name] for name in row if name in tags})
         return answer({"PropertyTable": {"Properties": rows}}) if rows else fault(404, "NotFound")
 
 
