@@ -1,5 +1,8 @@
 """The reader's parts: places of tokens, windows of a text, and what the heads' scores come to."""
 
+import tomllib
+from importlib.resources import files
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -212,3 +215,8 @@ def test_a_text_is_brought_to_the_script_of_the_tables() -> None:
 @given(st.text(alphabet=st.characters(min_codepoint=0x20, max_codepoint=0x9FFF)))
 def test_each_character_keeps_its_place(text: str) -> None:
     assert len(simplify_script(text)) == len(text)
+
+
+def test_what_stands_for_a_word_of_the_tables_is_as_long_as_it() -> None:
+    words = tomllib.loads((files("phronesis.models") / "chinese_script.toml").read_text("utf-8"))["words"].split()
+    assert [pair for pair in words if len(pair.partition("=")[0]) != len(pair.partition("=")[2])] == []
