@@ -5,7 +5,7 @@ from typing import Any
 
 from phronesis.conversation.extraction.extractor import LocalExtractor
 from phronesis.core.entries import Entry, Outcome
-from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal
+from phronesis.core.proposals import JUDGED, PROPOSALS, Proposal
 from phronesis.engine.handler import Prepare, PrepareContext
 from phronesis.log.payloads import texts_of
 
@@ -32,17 +32,8 @@ def proposal(phrase: str, key: str, value: str | None, **more: Any) -> dict[str,
     return {"quote": phrase, "cardinality": "one" if key in ONE else "many", **fields, **more}
 
 
-def scripted(
-    phrases: Iterable[Mapping[str, Any]],
-    *,
-    echoes: Mapping[str, Sequence[str]] | None = None,
-    judged: Sequence[Mapping[str, Any]] = (),
-    refused: Mapping[str, str] | None = None,
-) -> Prepare:
-    """Give a ``prepare`` that proposes what stands beside each phrase that a message holds, in the order of the text.
-
-    ``echoes`` are texts of messages that repeat what was shown; ``refused`` maps texts to the rule that refuses them.
-    """
+def scripted(phrases: Iterable[Mapping[str, Any]], *, judged: Sequence[Mapping[str, Any]] = ()) -> Prepare:
+    """Give a ``prepare`` that proposes what stands beside each phrase of a message, in the order of the text."""
     known = list(phrases)
 
     def prepare(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
@@ -53,26 +44,11 @@ def scripted(
                 found.append(Proposal(n=n, start=start, end=start + len(each["quote"]), **each))
         outcomes = list(LocalExtractor(None)(bench, entry))  # names alone
         if found:
-            body = {"proposals": [one.to_dict() for one in found]}
+            body: dict[str, Any] = {"proposals": [one.to_dict() for one in found]}
             outcomes.append(Outcome(role=PROPOSALS, made_by="scripted/1", body=body))
-        rows = [
-            {"n": n, "of": list((echoes or {})[text]), "start": 0, "end": len(text)}
-            for n, text in texts_of(entry).items()
-            if text in (echoes or {})
-        ]
-        if rows:
-            outcomes.append(Outcome(role=ECHOES, made_by="scripted/1", body={"echoes": rows}))
         if judged and found:
-            outcomes.append(
-                Outcome(role=JUDGED, made_by="scripted/1", body={"judgements": [dict(row) for row in judged]})
-            )
-        gates = [
-            Refusal(n=n, text=text, rule=(refused or {})[text], reason="scripted").to_dict()
-            for n, text in texts_of(entry).items()
-            if text in (refused or {})
-        ]
-        if gates:
-            outcomes.append(Outcome(role=GATED, made_by="scripted/1", body={"refusals": gates}))
+            body = {"judgements": [dict(row) for row in judged]}
+            outcomes.append(Outcome(role=JUDGED, made_by="scripted/1", body=body))
         return outcomes
 
     return prepare

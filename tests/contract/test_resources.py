@@ -97,6 +97,13 @@ def test_a_document_is_found_by_its_sections_with_the_lines_they_stand_on(memory
     assert memory.explain(best.item.id).sources[0].source_ref == f"{URI}#L7"
 
 
+def test_a_chinese_document_is_found_in_chinese(memory: Memory) -> None:
+    memory.resources.ingest(CHINESE, uri="规范.md")
+    memory.resources.ingest(MANUAL, uri=URI)
+    assert headings(ask(memory, "接口多久超时？"))[0] == "超时"
+    assert headings(ask(memory, "令牌有效期多长"))[0] == "鉴权"
+
+
 def test_a_new_version_answers_and_the_old_one_is_shown_as_of_its_time(memory: Memory, clock: Clock) -> None:
     first = memory.resources.ingest(MANUAL, uri=URI)
     then = clock.now

@@ -352,10 +352,9 @@ def topic_chances(text: str) -> Chances | None:
         return None
     classifier = load_topics()
     chances: dict[str, float] = {}
-    for start, end in sentences(text[:MAX_SCANNED]):
-        for states in reader.states(text[start:end]):
-            for name, chance in classifier(states).items():
-                chances[name] = max(chance, chances.get(name, 0.0))
+    for states in reader.states(*(text[start:end] for start, end in sentences(text[:MAX_SCANNED]))):
+        for name, chance in classifier(states).items():
+            chances[name] = max(chance, chances.get(name, 0.0))
     return chances
 
 

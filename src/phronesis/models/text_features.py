@@ -16,57 +16,39 @@ from itertools import pairwise
 from typing import Final
 
 from phronesis.core.lazy_loading import load_once
-from phronesis.errors import PhronesisError
-
-SCRIPT_FILE: Final = "chinese_script.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
-    """Characters and words, and their replacements of the same length."""
+class _Script:
+    """Characters and words, and their replacements of the same length; ``marks`` are in each of the words."""
 
     characters: Mapping[int, int]
     marks: re.Pattern[str]
     words: re.Pattern[str]
     normal: Mapping[str, str]
 
-    def simplified(self, text: str) -> str:
-        """Return a text of the same length in simplified characters, with Cantonese words as Mandarin."""
-        if text.isascii():
-            return text
-        text = text.translate(self.characters)
-        return self.words.sub(self._put, text) if self.marks.search(text) is not None else text
-
-    def _put(self, match: re.Match[str]) -> str:
-        return self.normal[match[0]]
-
-
-def parse_script(source: str) -> Script:
-    """Parse the table of characters and words; PhronesisError if a replacement differs in length."""
-    given = tomllib.loads(source)
-    traditional, simple = ("".join(given[name].split()) for name in ("traditional", "simplified"))
-    normal = {word: other for word, _, other in (pair.partition("=") for pair in given["words"].split())}
-    uneven = [word for word, other in normal.items() if len(word) != len(other)]
-    if uneven or len(traditional) != len(simple):
-        raise PhronesisError(f"{SCRIPT_FILE}: {uneven[:1] or 'the scripts'}: what stands for another is as long as it")
-    words = "|".join(sorted(map(re.escape, normal), key=len, reverse=True))
-    return Script(str.maketrans(traditional, simple), re.compile(f"[{given['marks']}]"), re.compile(words), normal)
-
 
 @load_once
-def the_script() -> Script:
+def _load_script() -> _Script:
     """Return the table that is installed with the package."""
-    return parse_script((files("phronesis.models") / SCRIPT_FILE).read_text("utf-8"))
+    given = tomllib.loads((files("phronesis.models") / "chinese_script.toml").read_text("utf-8"))
+    traditional, simple = ("".join(given[name].split()) for name in ("traditional", "simplified"))
+    normal = {word: other for word, _, other in (pair.partition("=") for pair in given["words"].split())}
+    words = "|".join(sorted(map(re.escape, normal), key=len, reverse=True))
+    return _Script(str.maketrans(traditional, simple), re.compile(f"[{given['marks']}]"), re.compile(words), normal)
 
 
 def simplify_script(text: str) -> str:
-    """Return a text of the same length in the script of the tables."""
-    return text if text.isascii() else the_script().simplified(text)
+    """Return a text of the same length in simplified characters, with Cantonese words as Mandarin."""
+    text = simplified_characters(text)
+    if text.isascii() or (script := _load_script()).marks.search(text) is None:
+        return text
+    return script.words.sub(lambda word: script.normal[word[0]], text)
 
 
 def simplified_characters(text: str) -> str:
     """Return a text of the same length with simplified characters, and Cantonese words as they are."""
-    return text if text.isascii() else text.translate(the_script().characters)
+    return text if text.isascii() else text.translate(_load_script().characters)
 
 
 # Texts as sets of features for trained classifiers: English words and Chinese characters alike.

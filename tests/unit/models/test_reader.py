@@ -1,5 +1,8 @@
 """The reader's parts: places of tokens, windows of a text, and what the heads' scores come to."""
 
+import tomllib
+from importlib.resources import files
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -133,6 +136,9 @@ def test_the_installed_reader_reads_both_languages() -> None:
     assert [one for one in reader("Does anybody live in Lyon?").values if one.confidence >= 0.8] == []
     (one,) = reader("Shellfish.", "Do you have any allergies?").values
     assert one.key == "allergy"
+    texts = [f"I live in Lyon, at number {n}." * (n % 3 + 1) for n in range(20)]
+    for together, (alone,) in zip(reader.states(*texts), map(reader.states, texts), strict=True):
+        np.testing.assert_allclose(together, alone, atol=1e-4)
 
 
 # A classifier over the reader's states: one telling token suffices, and it belongs to one encoder.
@@ -209,3 +215,8 @@ def test_a_text_is_brought_to_the_script_of_the_tables() -> None:
 @given(st.text(alphabet=st.characters(min_codepoint=0x20, max_codepoint=0x9FFF)))
 def test_each_character_keeps_its_place(text: str) -> None:
     assert len(simplify_script(text)) == len(text)
+
+
+def test_what_stands_for_a_word_of_the_tables_is_as_long_as_it() -> None:
+    words = tomllib.loads((files("phronesis.models") / "chinese_script.toml").read_text("utf-8"))["words"].split()
+    assert [pair for pair in words if len(pair.partition("=")[0]) != len(pair.partition("=")[2])] == []

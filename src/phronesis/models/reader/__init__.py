@@ -38,6 +38,9 @@ ENCODER: Final = "encoder."
 MAX_BEFORE: Final = 48
 """Tokens of the assistant's question that are read before a message."""
 
+BATCH: Final = 16
+"""Short texts that are encoded at once: a third of the time that they take one by one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -77,26 +80,27 @@ class Reader:
                 gate = labels.gates[int(scores.gate[1:].argmax())]
         return Reading(values, held, gate, ended)
 
-    def states(self, text: str) -> list[Floats]:
-        """Return the token states of a text's windows, for other networks (`TextClassifier`)."""
-        shown = without_code(text)
-        return [self._encoded(shown[start:end], "")[2] for start, end in windows(shown)]
+    def states(self, *texts: str) -> list[Floats]:
+        """Return the token states of the windows of texts, for other networks (`TextClassifier`)."""
+        shown = map(without_code, texts)
+        ids = [self._tokens(text[start:end], "")[2] for text in shown for start, end in windows(text)]
+        batches = (ids[first : first + BATCH] for first in range(0, len(ids), BATCH))
+        return [states for batch in batches for states in self.encoder.encode(batch)]
 
     def _read(self, text: str, before: str) -> tuple[list[FoundValue], list[tuple[int, int]], Scores]:
-        tokens, first, states = self._encoded(text, before)
-        scores = self.heads.scores(states, first)
+        tokens, first, ids = self._tokens(text, before)
+        scores = self.heads.scores(self.encoder(ids), first)
         found = [self._calibrated(one) for one in self.heads.values(text, tokens, scores)]
         return found, self.heads.ended(text, tokens, scores), scores
 
-    def _encoded(self, text: str, before: str) -> tuple[Tokens, int, Floats]:
-        """Return the tokens of a text, the place of the first among the states, and the states."""
+    def _tokens(self, text: str, before: str) -> tuple[Tokens, int, list[int]]:
+        """Return the tokens of a text, the place of the first among those that are encoded, and these."""
         tokenizer = self.tokenizer
         tokens = tokenizer(text)
         asked = [*tokenizer(before).ids[-MAX_BEFORE:], tokenizer.end] if before else []
         room = MAX_TOKENS - 2 - len(asked)
         tokens = replace(tokens, ids=tokens.ids[:room], starts=tokens.starts[:room], ends=tokens.ends[:room])
-        states = self.encoder([tokenizer.begin, *asked, *tokens.ids, tokenizer.end])
-        return tokens, 1 + len(asked), states
+        return tokens, 1 + len(asked), [tokenizer.begin, *asked, *tokens.ids, tokenizer.end]
 
     def _calibrated(self, one: FoundValue) -> FoundValue:
         """Return a value with a confidence of .8 where the threshold of precision lies."""

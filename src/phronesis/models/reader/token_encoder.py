@@ -329,17 +329,26 @@ class TokenEncoder:
 
     def __call__(self, ids: Sequence[int]) -> Floats:
         """Return the states of the last layer: (tokens, width)."""
+        return self.encode([ids])[0]
+
+    def encode(self, batch: Sequence[Sequence[int]]) -> list[Floats]:
+        """Return the states of several texts: the linear layers take all tokens at once, attention stays in a text."""
         heads, width = self._file.heads, self._file.width
-        states = self._file.rows("emb.word", np.array(ids)) + self._places[: len(ids)]
-        states = _normed(states, *self._norm)
+        ends = np.cumsum([len(ids) for ids in batch]).tolist()
+        spans = list(zip([0, *ends], ends, strict=False))
+        states = self._file.rows("emb.word", np.concatenate([np.asarray(ids, np.int64) for ids in batch]))
+        states = _normed(states + np.concatenate([self._places[: len(ids)] for ids in batch]), *self._norm)
         for layer in self._weights:
-            qkv = (states @ layer["qkv.w"] + layer["qkv.b"]).reshape(len(ids), 3, heads, -1).transpose(1, 2, 0, 3)
-            shares = softmax(qkv[0] @ qkv[1].transpose(0, 2, 1) / np.float32(math.sqrt(width // heads)))
-            seen = (shares @ qkv[2]).transpose(1, 0, 2).reshape(len(ids), -1)
+            qkv = (states @ layer["qkv.w"] + layer["qkv.b"]).reshape(len(states), 3, heads, -1).transpose(1, 2, 0, 3)
+            seen = np.empty_like(states)
+            for start, end in spans:
+                query, key, value = qkv[:, :, start:end]
+                shares = softmax(query @ key.transpose(0, 2, 1) / np.float32(math.sqrt(width // heads)))
+                seen[start:end] = (shares @ value).transpose(1, 0, 2).reshape(end - start, -1)
             states = _normed(states + seen @ layer["ao.w"] + layer["ao.b"], layer["aln.w"], layer["aln.b"])
             dense = gelu(states @ layer["fi.w"] + layer["fi.b"]) @ layer["fo.w"] + layer["fo.b"]
             states = _normed(states + dense, layer["oln.w"], layer["oln.b"])
-        return states
+        return [states[start:end] for start, end in spans]
 
 
 def gelu(given: Floats) -> Floats:
