@@ -56,6 +56,8 @@ def test_a_prompt_recalls_what_an_earlier_session_said(memory: Memory) -> None:
     asked: dict[str, Any] = {"session_id": None, "conversation_id": "c1", "prompt": "Which is the staging server?"}
     assert set(hook(memory, "prompt", host="cursor", **asked)) == {"additional_context"}
     assert memory.sessions.turns("c1", user_id="lin")
+    hook(memory, "prompt", host="vscode", session_id=None, sessionId="v1", prompt="Which is the staging server?")
+    assert memory.sessions.turns("v1", user_id="lin")
 
 
 def test_prompts_and_replies_become_turns_of_the_session(memory: Memory, tmp_path: Path) -> None:
