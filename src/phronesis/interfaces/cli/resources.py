@@ -41,7 +41,7 @@ def _say_ingested(ingested: Sequence["IngestedResource"]) -> None:
     flush=True,
 )
 def add(
-    memory: "Memory", files: Sequence[Path] = (), page: str | None = None, text: str | None = None, **about: str
+    memory: "Memory", files: Sequence[Path] = (), page: str | None = None, text: str | None = None, **about: Any
 ) -> Any:
     """Ingest documents: files, a page, or a text.
 
