@@ -84,9 +84,14 @@ def test_a_scope_sees_its_own_alone(m: Memory) -> None:
     assert m.get_all(filters=ALEX) == {"results": []}
 
 
-@pytest.mark.parametrize(
-    ("wanted", "found"),
-    [
+def test_filters_are_mem0s(m: Memory) -> None:
+    for text, metadata in (
+        ("soup", {"topic": "food", "stars": 5}),
+        ("chess", {"topic": "games"}),
+        ("tea", {"topic": "food", "stars": 3, "label": "hot drink"}),
+    ):
+        m.add(text, user_id="alex", metadata=metadata, infer=False)
+    cases: list[tuple[dict[str, Any], set[str]]] = [
         ({"topic": {"ne": "food"}}, {"chess"}),
         ({"stars": {"gte": 3, "lt": 5}}, {"tea"}),
         ({"topic": "*"}, {"soup", "tea", "chess"}),
@@ -94,17 +99,10 @@ def test_a_scope_sees_its_own_alone(m: Memory) -> None:
         ({"OR": [{"topic": "games"}, {"stars": 5}]}, {"soup", "chess"}),
         ({"NOT": [{"topic": "food"}]}, {"chess"}),
         ({"data": {"contains": "ches"}}, {"chess"}),
-    ],
-)
-def test_filters_are_mem0s(m: Memory, wanted: dict[str, Any], found: set[str]) -> None:
-    for text, metadata in (
-        ("soup", {"topic": "food", "stars": 5}),
-        ("chess", {"topic": "games"}),
-        ("tea", {"topic": "food", "stars": 3, "label": "hot drink"}),
-    ):
-        m.add(text, user_id="alex", metadata=metadata, infer=False)
-    assert set(said(m.get_all(filters={**ALEX, **wanted}))) == found
-    assert set(said(m.search("soup tea chess", filters={**ALEX, **wanted}))) == found
+    ]
+    for wanted, found in cases:
+        assert set(said(m.get_all(filters={**ALEX, **wanted}))) == found, wanted
+        assert set(said(m.search("soup tea chess", filters={**ALEX, **wanted}))) == found, wanted
 
 
 def test_what_expired_is_hidden(m: Memory) -> None:

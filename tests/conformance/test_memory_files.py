@@ -45,20 +45,16 @@ def test_the_six_commands_say_what_the_tool_says(files: MemoryFiles) -> None:
     assert run(files, "view", path="/memories").endswith("\n0B\t/memories")
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (
-            {"command": "view", "path": "/memories/none"},
-            "The path /memories/none does not exist. Please provide a valid path.",
-        ),
+def test_what_is_wrong_is_said_and_nothing_changes(files: MemoryFiles) -> None:
+    run(files, "create", path=NOTES, file_text="a\na")
+    run(files, "create", path="/memories/d/inner", file_text="x")
+    replace, missing = {"command": "str_replace", "path": NOTES, "new_str": ""}, "/memories/none"
+    for command, said in (
+        ({"command": "view", "path": missing}, f"The path {missing} does not exist. Please provide a valid path."),
         ({"command": "create", "path": NOTES, "file_text": "x"}, f"File {NOTES} already exists"),
+        (replace | {"old_str": "z"}, f"No replacement was performed, old_str `z` did not appear verbatim in {NOTES}."),
         (
-            {"command": "str_replace", "path": NOTES, "old_str": "zzz", "new_str": ""},
-            f"No replacement was performed, old_str `zzz` did not appear verbatim in {NOTES}.",
-        ),
-        (
-            {"command": "str_replace", "path": NOTES, "old_str": "a", "new_str": ""},
+            replace | {"old_str": "a"},
             (
                 "No replacement was performed. Multiple occurrences of old_str `a` in lines: 1, 2."
                 " Please ensure it is unique"
@@ -76,13 +72,9 @@ def test_the_six_commands_say_what_the_tool_says(files: MemoryFiles) -> None:
         ({"command": "view", "path": "/etc/passwd"}, "Path must start with /memories, got: /etc/passwd"),
         ({"command": "view"}, "view needs `path`, str"),
         ({"command": "format"}, "Unknown command: format"),
-    ],
-)
-def test_what_is_wrong_is_said_and_nothing_changes(files: MemoryFiles, command: dict[str, Any], said: str) -> None:
-    run(files, "create", path=NOTES, file_text="a\na")
-    run(files, "create", path="/memories/d/inner", file_text="x")
-    assert files.handle(command) == f"Error: {said}"
-    assert files.read(NOTES) == "a\na"
+    ):
+        assert files.handle(command) == f"Error: {said}"
+        assert files.read(NOTES) == "a\na"
 
 
 def test_no_path_leads_out(files: MemoryFiles) -> None:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from conformance.opened import opened
+from phronesis import Memory
 from phronesis.adapters.anthropic_memory import MemoryFiles
 from phronesis.adapters.openai_agents import PhronesisSession
 from phronesis.errors import MissingExtra
@@ -27,21 +27,6 @@ def test_importing_an_adapter_names_what_is_missing(
         importlib.import_module(f"phronesis.adapters.{adapter}")
 
 
-@pytest.mark.parametrize("form", ["tool", "async_tool"])
-def test_the_sdks_tool_names_what_is_missing(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    monkeypatch.setitem(sys.modules, "anthropic", None)
-    with opened() as memory, pytest.raises(MissingExtra, match="pip install anthropic"):
-        getattr(MemoryFiles(memory), form)()
-
-
-def test_a_session_without_the_sdk_names_what_a_dictionary_of_settings_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "agents", None)
-    with opened() as memory:
-        assert PhronesisSession("chat", memory).session_settings is None
-        with pytest.raises(MissingExtra, match="pip install openai-agents"):
-            PhronesisSession("chat", memory, session_settings={"limit": 1})
-
-
 @pytest.mark.parametrize(
     ("adapter", "framework"), [("mem0", "mem0"), ("openai_agents", "agents"), ("anthropic_memory", "anthropic")]
 )
@@ -49,3 +34,14 @@ def test_an_adapter_that_needs_none_imports_none(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, framework, None)
     monkeypatch.delitem(sys.modules, f"phronesis.adapters.{adapter}", raising=False)
     importlib.import_module(f"phronesis.adapters.{adapter}")
+
+
+def test_what_needs_the_sdk_names_it(monkeypatch: pytest.MonkeyPatch, memory: Memory) -> None:
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    for form in ("tool", "async_tool"):
+        with pytest.raises(MissingExtra, match="pip install anthropic"):
+            getattr(MemoryFiles(memory), form)()
+    monkeypatch.setitem(sys.modules, "agents", None)
+    assert PhronesisSession("chat", memory).session_settings is None
+    with pytest.raises(MissingExtra, match="pip install openai-agents"):
+        PhronesisSession("chat", memory, session_settings={"limit": 1})

@@ -56,6 +56,8 @@ def test_a_prompt_recalls_what_an_earlier_session_said(memory: Memory) -> None:
     asked: dict[str, Any] = {"session_id": None, "conversation_id": "c1", "prompt": "Which is the staging server?"}
     assert set(hook(memory, "prompt", host="cursor", **asked)) == {"additional_context"}
     assert memory.sessions.turns("c1", user_id="lin")
+    hook(memory, "prompt", host="vscode", session_id=None, sessionId="v1", prompt="Which is the staging server?")
+    assert memory.sessions.turns("v1", user_id="lin")
 
 
 def test_prompts_and_replies_become_turns_of_the_session(memory: Memory, tmp_path: Path) -> None:
@@ -146,9 +148,8 @@ def test_a_failure_without_a_remedy_is_named_and_other_successes_are_not_recorde
     assert 'Edit {"file_path": "a.py"}' in newest.content  # without a command: by its arguments
 
 
-@pytest.mark.parametrize(
-    ("payload", "fails"),
-    [
+def test_a_failure_is_read_from_the_fields_of_each_host(memory: Memory) -> None:
+    cases: list[tuple[dict[str, Any], bool]] = [
         ({"tool_response": {"exit_code": 2, "output": "no"}}, True),
         ({"tool_output": {"success": False}}, True),
         ({"tool_response": {"is_error": True}}, True),
@@ -162,12 +163,12 @@ def test_a_failure_without_a_remedy_is_named_and_other_successes_are_not_recorde
         ({"tool_response": "no\n\nCommand exited with code 2"}, True),
         ({"tool_response": ["rows"]}, False),
         ({}, False),
-    ],
-)
-def test_a_failure_is_read_from_the_fields_of_each_host(memory: Memory, payload: dict[str, Any], fails: bool) -> None:
-    hook(memory, "post-tool", tool_name="shell", tool_input={"command": ["make", "all"]}, **payload)
-    held = memory.get_all(namespace="engine", kinds=["l1"]).items
-    assert [("make all" in item.content) for item in held] == [True] * fails
+    ]
+    for n, (payload, fails) in enumerate(cases):
+        tool = {"tool_name": "shell", "tool_input": {"command": ["make", f"target{n}"]}}
+        hook(memory, "post-tool", f"session{n}", **tool, **payload)
+        held = memory.get_all(namespace="engine", kinds=["l1"]).items
+        assert any(f"make target{n}" in item.content for item in held) is fails, payload
 
 
 def test_codex_names_an_exit_code_in_its_transcript_alone(memory: Memory, tmp_path: Path) -> None:

@@ -102,22 +102,6 @@ def test_the_commands_are_the_sdks(memory: Memory) -> None:
         assert needed == {"command", *fields}
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        {"command": "view", "path": "/memories/nothing"},
-        {"command": "delete", "path": "/memories"},
-        {"command": "view", "path": "/memories/../etc"},
-        {"command": "insert", "path": "/memories/x", "insert_line": 1, "insert_text": ""},
-    ],
-)
-def test_an_error_is_the_sdks_and_one_text_alone(memory: Memory, command: dict[str, Any]) -> None:
-    files = MemoryFiles(memory, user_id="nobody")
-    with pytest.raises(ToolError) as raised:
-        files.tool().call(command)
-    assert files.handle(command) == f"Error: {raised.value}"
-
-
 def test_the_async_tool_does_the_same(memory: Memory) -> None:
     files = MemoryFiles(memory, user_id="async")
     tool = files.async_tool()

@@ -79,18 +79,6 @@ def test_messages_come_back_as_they_were(memory: Memory) -> None:
     assert history.messages == [HumanMessage("again")]
 
 
-def test_async_verbs_do_the_same(memory: Memory) -> None:
-    history = PhronesisChatMessageHistory("chat", memory)
-
-    async def use() -> None:
-        await history.aadd_messages(SAID)
-        assert await history.aget_messages() == SAID
-        await history.aclear()
-        assert await history.aget_messages() == []
-
-    asyncio.run(use())
-
-
 def test_a_chain_with_history_sees_what_was_said(memory: Memory) -> None:
     prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{question}")])
     chain = RunnableWithMessageHistory(

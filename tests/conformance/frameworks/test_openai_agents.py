@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,11 @@ from agents import function_tool as tool_of
 from agents.models.interface import Model
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openai.types.responses import (
-    Response,
-    ResponseCompletedEvent,
-    ResponseFunctionToolCall,
-    ResponseOutputMessage,
-    ResponseOutputText,
-)
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
 from phronesis import Memory
 from phronesis.adapters.openai_agents import PhronesisSession
 
-WAYS = pytest.mark.parametrize("way", ["run", "run_sync", "run_streamed"])
 NUMBERS = itertools.count()
 
 
@@ -48,48 +41,14 @@ class Answering(Model):
             output=[message(answer) if isinstance(answer, str) else answer], usage=Usage(), response_id=None
         )
 
-    async def stream_response(self, *asked: Any, **options: Any) -> AsyncIterator[Any]:
-        answer = await self.get_response(*asked, **options)
-        response = Response(
-            id="r",
-            created_at=0,
-            model="m",
-            object="response",
-            output=answer.output,
-            tools=[],
-            tool_choice="none",
-            parallel_tool_calls=False,
-        )
-        yield ResponseCompletedEvent(type="response.completed", response=response, sequence_number=0)
+    def stream_response(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
 
 
-async def run(way: str, agent: Agent[Any], asked: Any, **options: Any) -> Any:
-    if way == "run":
-        return await Runner.run(agent, asked, **options)
-    if way == "run_sync":
-        return await asyncio.to_thread(in_a_loop_of_its_own, agent, asked, options)
-    result = Runner.run_streamed(agent, asked, **options)
-    async for _ in result.stream_events():
-        pass
-    return result
-
-
-def in_a_loop_of_its_own(agent: Agent[Any], asked: Any, options: Any) -> Any:
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
-        return Runner.run_sync(agent, asked, **options)
-    finally:
-        loop.close()
-
-
-def test_it_is_a_session(memory: Memory) -> None:
-    assert isinstance(PhronesisSession("s", memory), Session)
-
-
-def test_settings_are_the_sdks_and_limit_a_run(memory: Memory) -> None:
+def test_it_is_a_session_whose_settings_are_the_sdks_and_limit_a_run(memory: Memory) -> None:
     model = Answering("one", "two")
     agent = Agent(name="guide", model=model)
+    assert isinstance(PhronesisSession("s", memory), Session)
     assert PhronesisSession("s", memory).session_settings == SessionSettings()
     with pytest.raises(TypeError, match="Unknown session settings: limitt"):
         PhronesisSession("s", memory, session_settings={"limitt": 1})
@@ -119,16 +78,15 @@ def test_a_closed_session_refuses_everything(tmp_path: Path) -> None:
     asyncio.run(use())
 
 
-@WAYS
-def test_a_second_run_sees_the_first(memory: Memory, way: str) -> None:
+def test_a_second_run_sees_the_first(memory: Memory) -> None:
     model = Answering("旧金山", "California")
     agent = Agent(name="guide", model=model)
 
     async def use() -> None:
         session = PhronesisSession("s", memory, user_id="lin")
-        first = await run(way, agent, "金门大桥在哪个城市？", session=session)
+        first = await Runner.run(agent, "金门大桥在哪个城市？", session=session)
         assert first.final_output == "旧金山"
-        second = await run(way, agent, "In which state is it?", session=session)
+        second = await Runner.run(agent, "In which state is it?", session=session)
         assert second.final_output == "California"
         assert [item.get("role") for item in model.asked[-1]] == ["user", "assistant", "user"]
         assert model.asked[-1][0]["content"] == "金门大桥在哪个城市？"
@@ -147,14 +105,14 @@ def test_tools_are_called_and_kept(memory: Memory) -> None:
 
     async def use() -> None:
         session = PhronesisSession("s", memory, user_id="lin", agent_id="guide")
-        await run("run", agent, "Weather?", session=session)
+        await Runner.run(agent, "Weather?", session=session)
         assert [item.get("type", "said") for item in await session.get_items()] == [
             "said",
             "function_call",
             "function_call_output",
             "message",
         ]
-        await run("run", agent, "And now?", session=session)
+        await Runner.run(agent, "And now?", session=session)
         assert len(model.asked[-1]) == 5
 
     asyncio.run(use())

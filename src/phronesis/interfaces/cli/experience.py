@@ -25,7 +25,7 @@ from phronesis.interfaces.cli.options import (
     with_owner,
     with_store,
 )
-from phronesis.interfaces.cli.output import Progress, on_one_line, parse_objects, say, show_waiting
+from phronesis.interfaces.cli.output import Progress, on_one_line, parse_objects, say
 
 if TYPE_CHECKING:
     from phronesis.experience.laws.records import Ingested
@@ -107,36 +107,37 @@ def aggregate(memory: "Memory", **given: Any) -> Any:
     return memory.aggregate(actor="user", **given)
 
 
-@click.command()
-@click.option(
-    "--as-skills",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Also write each principle there as a skill (SKILL.md), with its evidence.",
+def _say_abstracted(result: Any) -> None:
+    if isinstance(result, dict):
+        say(f"{len(result)} skills", *(f"    {on_one_line(path)}" for path in result.values()))
+    else:
+        render_reports.say_principles(result)
+
+
+@command(
+    click.option(
+        "--as-skills",
+        metavar="FOLDER",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Also write each principle there as a skill (SKILL.md), with its evidence.",
+    ),
+    *OWNER,
+    show=_say_abstracted,
+    doing="looking at patterns",
+    flush=True,
 )
-@with_owner
-@with_store
-def abstract(*, as_skills: Path | None, scope: Options, store: Store) -> None:
+def abstract(memory: "Memory", as_skills: Path | None = None, **scope: Any) -> Any:
     """Draw principles from patterns that agree.
 
     A principle says: if, then, because, watch out.
     """
-    if as_skills is not None:
-        from phronesis.files.item_files import write_skills  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+    found = memory.abstract(actor="user", **scope)
+    if as_skills is None:
+        return found
+    from phronesis.files.item_files import write_skills  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
-        with store.open() as memory, show_waiting("looking at patterns"):
-            memory.abstract(actor="user", **scope)
-            memory.flush()
-            written = write_skills(memory, as_skills, **scope)
-        paths = (f"    {on_one_line(path)}" for path in written.values())
-        store.answer(written, lambda _: say(f"{len(written)} skills", *paths))
-        return
-    store.run(
-        lambda memory: memory.abstract(actor="user", **scope),
-        render_reports.say_principles,
-        doing="looking at patterns",
-        flush=True,
-    )
+    memory.flush()
+    return write_skills(memory, as_skills, **scope)
 
 
 @command(

@@ -8,37 +8,41 @@ import click
 
 from phronesis.core.ids import short_id
 from phronesis.core.items import Item
-from phronesis.interfaces.cli.options import (
-    AS_OF,
-    CURSOR,
-    LIMIT,
-    OWNER,
-    Options,
-    ShortId,
-    Store,
-    command,
-    with_owner,
-    with_store,
-)
-from phronesis.interfaces.cli.output import Progress, day, on_one_line, say, say_cut, show_waiting
+from phronesis.interfaces.cli.options import AS_OF, CURSOR, LIMIT, OWNER, ShortId, command
+from phronesis.interfaces.cli.output import Progress, day, on_one_line, say, say_cut
 
 if TYPE_CHECKING:
     from phronesis.memory import Memory
     from phronesis.resources.documents import IngestedResource, Resource
 
 
-@click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--page", metavar="URL", help="A page, if the policy allows fetching it.")
-@click.option("--text", metavar="TEXT", help="A text.")
-@click.option("--uri", metavar="URI", help="Its name: the same name again is a new version.")
-@click.option("--title", metavar="TEXT", help="Its title; default: the one it has.")
-@click.option("--type", "type_", metavar="NAME", help="Its type: manual, spec, memory_snapshot …")
-@with_owner
-@with_store
+def _say_ingested(ingested: Sequence["IngestedResource"]) -> None:
+    for one in ingested:
+        if one.document is None:
+            say(f"recorded, not read yet: entry {short_id(one.entry_id)}")
+            continue
+        say(
+            f"{short_id(one.document.id)}  {on_one_line(one.document.content)} (version {one.number}):"
+            f" {len(one.sections)} new sections, {one.unchanged} as they were, {len(one.superseded)} ended",
+            *(f"   in quarantine: {on_one_line(gated.text)}" for gated in one.gated),
+        )
+
+
+@command(
+    click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    click.option("--page", metavar="URL", help="A page, if the policy allows fetching it."),
+    click.option("--text", metavar="TEXT", help="A text."),
+    click.option("--uri", metavar="URI", help="Its name: the same name again is a new version."),
+    click.option("--title", metavar="TEXT", help="Its title; default: the one it has."),
+    click.option("--type", metavar="NAME", help="Its type: manual, spec, memory_snapshot …"),
+    *OWNER,
+    show=_say_ingested,
+    doing="",
+    flush=True,
+)
 def add(
-    *, files: Sequence[Path], page: str | None, text: str | None, scope: Options, store: Store, **about: str | None
-) -> None:
+    memory: "Memory", files: Sequence[Path] = (), page: str | None = None, text: str | None = None, **about: Any
+) -> Any:
     """Ingest documents: files, a page, or a text.
 
     Text, Markdown, reStructuredText, HTML, source code, notebooks; PDF and Office files with the extra 'documents'.
@@ -48,17 +52,14 @@ def add(
     given += [{name: value} for name, value in (("url", page), ("text", text)) if value is not None]
     if not given:
         raise click.UsageError("give a FILE, --page or --text")
-    if len(given) > 1 and (about["uri"] or about["title"]):
+    if len(given) > 1 and about.keys() & {"uri", "title"}:
         raise click.UsageError("--uri and --title are of one document: give one FILE, --page or --text")
-    known: dict[str, Any] = {name.rstrip("_"): value for name, value in about.items() if value is not None}
     ingested = []
-    with store.open() as memory, Progress() as progress:
+    with Progress() as progress:
         for n, one in enumerate(given, start=1):
-            ingested.append(memory.resources.ingest(**one, **known, **scope, actor="user"))
+            ingested.append(memory.resources.ingest(**one, **about, actor="user"))
             progress("documents", n, len(given))
-        with show_waiting("making vectors"):
-            memory.flush()
-    store.answer(ingested, _say_ingested)
+    return ingested
 
 
 def _say_documents(found: Sequence[Item]) -> None:
@@ -99,15 +100,3 @@ def show(memory: "Memory", document_id: str, **given: Any) -> Any:
     ID is that of the document; a section is shown whole with get.
     """
     return memory.resources.get(document_id, **given)
-
-
-def _say_ingested(ingested: Sequence["IngestedResource"]) -> None:
-    for one in ingested:
-        if one.document is None:
-            say(f"recorded, not read yet: entry {short_id(one.entry_id)}")
-            continue
-        say(
-            f"{short_id(one.document.id)}  {on_one_line(one.document.content)} (version {one.number}):"
-            f" {len(one.sections)} new sections, {one.unchanged} as they were, {len(one.superseded)} ended",
-            *(f"   in quarantine: {on_one_line(gated.text)}" for gated in one.gated),
-        )

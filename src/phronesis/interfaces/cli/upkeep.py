@@ -11,6 +11,7 @@ import click
 
 from phronesis.config.locations import home_folder, login_name
 from phronesis.core.ids import short_id
+from phronesis.core.results import ClaimIndexResult, ExportResult, RebuildResult, RederiveResult
 from phronesis.errors import InputError, PhronesisError
 from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.options import DRY_RUN, OWNER, Options, ShortId, Store, command, with_owner, with_store
@@ -40,38 +41,6 @@ QUIET_SECONDS: Final = 20.0
 """Seconds without a change after which a transcript is imported: its last turn is complete then."""
 
 
-@click.command()
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(("log", "okf")),
-    default="log",
-    show_default=True,
-    help="log: everything, for 'store import'; okf: a folder of Markdown files, for people and agents.",
-)
-@with_owner
-@with_store
-def export(path: Path, *, format_: str, scope: Options, store: Store) -> None:
-    """Write the log to a file, or memories to a folder.
-
-    The log holds everything that was said and not erased; only you can read it. A folder holds one file for each memory
-    of --user, else of --namespace, in the Open Knowledge Format; 'store sync' takes edits of it back.
-    """
-    if format_ == "okf":
-        from phronesis.files.bundle import Bundle  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
-
-        store.run(lambda memory: Bundle(memory, path, **scope).export(), _say_synced, doing="writing files")
-        return
-    if scope:
-        raise click.UsageError("--user and --namespace go with --format okf; a log is that of the whole store")
-    store.run(
-        lambda memory: memory.export(path),
-        lambda done: say(f"{done.entries} entries of {done.lanes} lanes are in {on_one_line(done.path)}"),
-        doing="writing the log",
-    )
-
-
 def _say_synced(report: "SyncReport") -> None:
     names = ("written", "removed", "edited", "added", "archived")
     counts = [f"{len(paths)} {name}" for name in names if (paths := getattr(report, name))]
@@ -80,6 +49,42 @@ def _say_synced(report: "SyncReport") -> None:
         say(*(f"    {name}: {path}  entry {short_id(one)}" for path, one in getattr(report, name).items()))
     for path, reason in report.skipped.items():
         click.echo(on_one_line(f"    left alone: {path}: {reason}"), err=True)
+
+
+def _say_exported(done: "ExportResult | SyncReport") -> None:
+    if isinstance(done, ExportResult):
+        say(f"{done.entries} entries of {done.lanes} lanes are in {on_one_line(done.path)}")
+    else:
+        _say_synced(done)
+
+
+@command(
+    click.argument("path", type=click.Path(path_type=Path)),
+    click.option(
+        "--format",
+        "format_",
+        type=click.Choice(("log", "okf")),
+        default="log",
+        show_default=True,
+        help="log: everything, for 'store import'; okf: a folder of Markdown files, for people and agents.",
+    ),
+    *OWNER,
+    show=_say_exported,
+    doing="writing files",
+)
+def export(memory: "Memory", path: Path, format_: str, **scope: Any) -> Any:
+    """Write the log to a file, or memories to a folder.
+
+    The log holds everything that was said and not erased; only you can read it. A folder holds one file for each memory
+    of --user, else of --namespace, in the Open Knowledge Format; 'store sync' takes edits of it back.
+    """
+    if format_ == "okf":
+        from phronesis.files.bundle import Bundle  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+
+        return Bundle(memory, path, **scope).export()
+    if scope:
+        raise click.UsageError("--user and --namespace go with --format okf; a log is that of the whole store")
+    return memory.export(path)
 
 
 @command(
@@ -180,45 +185,41 @@ def _transcript_times(path: Path) -> dict[Path, float]:
     return times
 
 
-@click.command()
-@click.option("--verify", is_flag=True, help="Only compare; the exit code is 1 if the log gives another state.")
-@click.option("--rederive", is_flag=True, help="Interpret the log of --user or --namespace with today's extractors.")
-@click.option("--claims", is_flag=True, help="Only the search documents of claims, and an external index of them.")
-@with_owner
-@with_store
-@click.pass_context
-def rebuild(ctx: click.Context, /, *, scope: Options, store: Store, **chosen: bool) -> None:
+def _say_rebuilt(result: "RebuildResult | RederiveResult | ClaimIndexResult") -> None:
+    if isinstance(result, RebuildResult):
+        render_reports.say_rebuilt(result)
+    elif isinstance(result, RederiveResult):
+        render_reports.say_rederived(result)
+    else:
+        render_reports.say_reindexed(result)
+
+
+@command(
+    click.option("--verify", is_flag=True, help="Only compare; the exit code is 1 if the log gives another state."),
+    click.option(
+        "--rederive", is_flag=True, help="Interpret the log of --user or --namespace with today's extractors."
+    ),
+    click.option("--claims", is_flag=True, help="Only the search documents of claims, and an external index of them."),
+    *OWNER,
+    show=_say_rebuilt,
+    doing="replaying the log",
+    fails=lambda result: isinstance(result, RebuildResult) and not (result.equal or result.applied),
+)
+def rebuild(memory: "Memory", *, verify: bool, rederive: bool, claims: bool, **scope: Any) -> Any:
     """Rebuild everything derived from the log, or verify it.
 
     The log is replayed with the outcomes recorded beside it; no model is asked. What differs from the live state is
     replaced. --rederive asks the extractors again: ids stay, and 'rollback' takes it back.
     """
-    if sum(chosen.values()) > 1:
+    if verify + rederive + claims > 1:
         raise click.UsageError("choose one of --verify, --rederive and --claims")
-    if scope and not chosen["rederive"]:
+    if scope and not rederive:
         raise click.UsageError("--user and --namespace go with --rederive; the rest concerns the whole store")
-    if chosen["rederive"]:
-        store.run(
-            lambda memory: memory.admin.rederive(**scope, actor="user"),
-            render_reports.say_rederived,
-            doing="interpreting the log",
-            flush=True,
-        )
-    elif chosen["claims"]:
-        store.run(
-            lambda memory: memory.reasoning.rebuild_index(),
-            render_reports.say_reindexed,
-            doing="checking every claim",
-            flush=True,
-        )
-    else:
-        result = store.run(
-            lambda memory: memory.admin.rebuild(verify=chosen["verify"]),
-            render_reports.say_rebuilt,
-            doing="replaying the log",
-        )
-        if chosen["verify"] and not result.equal:
-            ctx.exit(1)
+    if not (rederive or claims):
+        return memory.admin.rebuild(verify=verify)
+    done = memory.admin.rederive(**scope, actor="user") if rederive else memory.reasoning.rebuild_index()
+    memory.flush()
+    return done
 
 
 @command(

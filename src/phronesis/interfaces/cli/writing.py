@@ -4,13 +4,14 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from phronesis.core.items import KINDS
+from phronesis.core.items import KINDS, Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.interfaces.cli import render, render_reports
 from phronesis.interfaces.cli.options import (
     IDEMPOTENCY,
     ITEM_ID,
     REASON,
+    SCOPE,
     JsonValue,
     KindName,
     Options,
@@ -18,15 +19,12 @@ from phronesis.interfaces.cli.options import (
     Store,
     command,
     complete_id,
-    gather_options,
-    with_scope,
     with_session,
     with_store,
 )
 from phronesis.interfaces.cli.output import count_of, parse_objects, read_text, say, show_waiting
 
 if TYPE_CHECKING:
-    from phronesis.core.results import AddResult
     from phronesis.memory import Memory
     from phronesis.reasoning.laws import records as reasoning_records
 else:
@@ -37,8 +35,7 @@ _LISTED: Final = 20
 """Memories that the dry run of an erasure lists."""
 
 
-_with_statement = gather_options(
-    "stated",
+_STATEMENT = (
     click.option("--kind", metavar="KIND", type=KindName(), help=f"The text is one item: {', '.join(KINDS[1:9])} …"),
     click.option("--subject", metavar="NAME", help="Whom or what the item is about."),
     click.option("--key", metavar="NAME", help="Which property of the subject, such as employer."),
@@ -51,24 +48,33 @@ _with_statement = gather_options(
 )
 
 
-@click.command()
-@click.argument("text", required=False)
-@click.option("--messages", type=click.File(encoding="utf-8"), help="Messages {role, content, …}: JSON or JSON lines.")
-@_with_statement
-@with_scope
-@IDEMPOTENCY
-@click.option("--supersedes", metavar="ID", multiple=True, help="The item that this one replaces; may be repeated.")
-@with_store
-def add(
-    text: str | None,
-    *,
-    messages: IO[str] | None,
-    stated: Options,
-    scope: Options,
-    idempotency_key: str | None,
-    supersedes: tuple[str, ...],
-    store: Store,
-) -> None:
+def _say_added(result: Any) -> None:
+    if isinstance(result, Item):  # a block of claims
+        render.say_items([result])
+    else:
+        render.say_added(result)
+
+
+@command(
+    click.argument("text", required=False),
+    click.option(
+        "--messages", type=click.File(encoding="utf-8"), help="Messages {role, content, …}: JSON or JSON lines."
+    ),
+    *_STATEMENT,
+    *SCOPE,
+    IDEMPOTENCY,
+    click.option(
+        "--supersedes",
+        metavar="ID",
+        multiple=True,
+        type=ShortId(),
+        help="The item that this one replaces; may be repeated.",
+    ),
+    show=_say_added,
+    doing="remembering",
+    flush=True,
+)
+def add(memory: "Memory", text: str | None = None, messages: IO[str] | None = None, **given: Any) -> Any:
     """Remember a text, or the messages of a file.
 
     Prints what was remembered and learned, and what was not learned and why. TEXT is '-' when it comes from standard
@@ -82,16 +88,9 @@ def add(
         content: Any = parse_objects(read_text(messages), field="messages", remedy=remedy)
     else:
         content = _text(text or "")
-    given = {**scope, **stated, "idempotency_key": idempotency_key}
     if given.get("kind") == reasoning_records.REASONING:
-        _add_reasoning(content, given, store)
-        return
-
-    def remember(memory: "Memory") -> "AddResult":
-        replaced = [complete_id(memory, one) for one in supersedes]
-        return memory.add(content, **given, supersedes=replaced or None)
-
-    store.run(remember, render.say_added, doing="remembering", flush=True)
+        return _add_reasoning(memory, content, given)
+    return memory.add(content, **given)
 
 
 @command(
@@ -200,17 +199,13 @@ def _say_plan(planned: dict[str, Any]) -> None:
         say(f"and {len(items) - _LISTED} more")
 
 
-def _add_reasoning(content: Any, given: dict[str, Any], store: Store) -> None:
+def _add_reasoning(memory: "Memory", content: Any, given: Options) -> Any:
     del given["kind"]
     others = sorted(given.keys() - {"user_id", "namespace", "idempotency_key"})
     if others:
         name = others[0].removesuffix("_id").replace("_", "-")
         raise click.UsageError(f"a block of claims says all of itself: --{name} has no place here")
-    store.run(
-        lambda memory: memory.reasoning.add(content, **given, actor="user"),
-        lambda made: render.say_items([made.item] if made.item else []),
-        flush=True,
-    )
+    return memory.reasoning.add(content, **given, actor="user")
 
 
 def _text(given: str) -> str:
