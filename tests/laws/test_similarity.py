@@ -105,14 +105,6 @@ def test_vectors_side_by_side_add_their_weighted_products(count: int, width: int
     assert metric.size == Cosine(vectors).size == count
 
 
-def test_a_few_among_many_are_compared_as_all_are() -> None:
-    vectors = np.random.default_rng(3).standard_normal((400, 5)).astype(np.float32)
-    metric = SideBySide(vectors, np.array([1, 2, 3, -1, 0.5], np.float32))
-    asked = np.arange(300)
-    for others in (rows(7, 399), np.arange(0, 400, 2), np.arange(3, 399), rows(5)):
-        np.testing.assert_allclose(metric.matrix(asked, others), metric.matrix(asked)[:, others], atol=1e-4)
-
-
 def test_a_weighted_sum_counts_each_metric_from_its_offset() -> None:
     one, two = Given([[1, 0.5], [0.5, 1]]), Given([[0.2, 0.4], [0.6, 0.8]])
     total = WeightedSum([Term(one, 2.0, 0.5), Term(two, 10.0, 0.1)])

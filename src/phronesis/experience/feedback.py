@@ -17,7 +17,7 @@ from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
 from phronesis.experience.event_views import bond, drawn_among, item_edge
 from phronesis.experience.laws.event_draft import LABELS
-from phronesis.experience.laws.evidence_fold import LABEL, MATTER_OF, echoes, matter_of, origin_of
+from phronesis.experience.laws.evidence_fold import LABEL, MATTER_OF, echoes, matter_of, membership, origin_of
 from phronesis.experience.laws.neighbour_graph import ImpliedPairs, link_events, separate_parts
 from phronesis.experience.laws.records import (
     CONTRADICTS,
@@ -32,7 +32,6 @@ from phronesis.experience.laws.records import (
 )
 from phronesis.experience.maintenance_schedule import KIND as MARK
 from phronesis.experience.maintenance_schedule import MERGE, SPOKEN
-from phronesis.experience.pattern_handlers import membership
 from phronesis.store.lane_view import LaneView
 
 
