@@ -186,16 +186,16 @@ def _compare(view: LaneView, seen: "LanePatterns", encoder: Embedder | None, unr
         alike = means + (alike - WORDS_OFFSET) / WORDS_UNIT
     outcomes = np.array([one.outcome for one in patterns])
     same = outcomes[:, None] == outcomes[None, :]
-    alike = alike / np.where(same, SAME[by_words], OPPOSITE[by_words])
+    scaled = alike / np.where(same, SAME[by_words], OPPOSITE[by_words])
     place = {one.id: n for n, one in enumerate(patterns)}
     shared = similar_pairs({one.id: _names_of(one) for one in patterns}, threshold=1e-9)
     for (first, second), share in shared.items():
-        alike[place[first], place[second]] += NAMED * share
-        alike[place[second], place[first]] += NAMED * share
+        scaled[place[first], place[second]] += NAMED * share
+        scaled[place[second], place[first]] += NAMED * share
     for evidence in seen.evidence.values():  # patterns that were in one topic before
         held = [place[row.source_key] for row in evidence if row.polarity in OWN and row.source_key in place]
-        alike[np.ix_(held, held)] += STAYS
-    out: Floats = alike.astype(np.float32)
+        scaled[np.ix_(held, held)] += STAYS
+    out: Floats = scaled.astype(np.float32)
     return out
 
 
