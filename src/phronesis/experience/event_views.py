@@ -90,10 +90,7 @@ def drawn_among(view: LaneView, ids: Iterable[str]) -> ImpliedPairs:
 
 def bonded_events(view: LaneView, ids: Collection[str]) -> set[str]:
     """Return the events that must be together with any of some."""
-    drawn = drawn_among(view, ids)
-    part_of = drawn.part_of()
-    wanted = {part_of[one] for one in ids if one in part_of}
-    return {one for one, part in part_of.items() if part in wanted}
+    return {one for pair in drawn_among(view, ids).together for one in pair}
 
 
 def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> PairConstraints:
@@ -101,12 +98,6 @@ def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> PairCo
     found = list(ids)
     rows, groups = {table.ids[row]: row for row in table.rows(found).tolist()}, table.groups
     return resolve_pairs(drawn_among(view, found), rows, {row: int(groups[row]) for row in rows.values()})
-
-
-def bond(entry_id: str, one: str, other: str, *, together: bool, origin: Origin = "human") -> Edge:
-    """Return the must-link or cannot-link edge between two events; it replaces an earlier one."""
-    first, second = sorted((one, other))
-    return item_edge(SIMILAR, first, second, entry_id, grade=TOGETHER if together else APART, origin=origin)
 
 
 def item_edge(
