@@ -154,7 +154,7 @@ def _weights(alike: Floats, size: int) -> list[float]:
 CLUSTERS: Final = "clusters"
 """The role of the outcome: the groups of the part that was examined, and their descriptions."""
 
-MADE_BY: Final = "average-link/14"
+MADE_BY: Final = "average-link/15"
 """Version of the grouping; rises when the same events would give other groups or descriptions."""
 
 MIN_MEMBERS: Final = 2
