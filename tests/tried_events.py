@@ -54,17 +54,28 @@ def attempt(matter: str, n: int, **given: Any) -> dict[str, Any]:
     }
 
 
-def _principle(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    one, at = item_id(entry.id, "principle", ""), entry.recorded_at
-    said = entry.payload["text"]
+def apply_principle(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+    """Make a principle of the patterns that an entry names, and say what contradicts what."""
+    said, at = entry.payload, entry.recorded_at
     known: dict[str, Any] = {"entry_id": entry.id, "recorded_at": at}
-    data = {"data": {"action": said}, "updated_at": at, **known, **view.scope_fields()}
-    made = Item(id=one, kind="principle", content=said, **data)
+    made = Item(
+        id=item_id(entry.id, "principle", ""),
+        kind="principle",
+        content=said["text"],
+        updated_at=at,
+        label=said.get("label"),
+        data={"action": said["text"], **said.get("data", {})},
+        **known,
+        **view.scope_fields(),
+    )
+    named = {"item_id": made.id, "source_ref": said.get("ref"), "weight": said.get("weight", 1.0), **known}
     rows = [
-        EvidenceRow(item_id=one, polarity="support", source_key=each, source_item_id=each, weight=2.0, **known)
-        for each in entry.payload["patterns"]
+        EvidenceRow(polarity=side, source_key=one, source_item_id=one, **named)
+        for side in ("support", "contra")
+        for one in said.get(side, ())
     ]
-    edges = [item_edge("supports", row.source_key, one, entry.id) for row in rows]
+    edges = [item_edge("supports", row.source_key, made.id, entry.id) for row in rows]
+    edges += [item_edge("contradicts", one, other, entry.id) for one, other in said.get("contradicts", ())]
     return Changes(items=[made], evidence=rows, edges=edges)
 
 
@@ -113,7 +124,7 @@ class Tried:
             self.memory.admin.tenant,
             LaneName("user", USER),
             verb="draw",
-            payload={"text": text, "patterns": list(patterns)},
+            payload={"text": text, "support": list(patterns), "weight": 2.0},
             actor="tester",
         )
         changed = self.memory.admin.components.browser.made_by(self.memory.admin.tenant, written.entry)
@@ -126,7 +137,7 @@ class Tried:
 def trying(url: str, policy: Mapping[str, Any] | None = None) -> Iterator[Tried]:
     """Open a store of events by words alone, which knows a verb that draws principles."""
     clock = Clock()
-    draw = Engine(name="draw", open=lambda _: OpenEngine(handlers=[Handler(verb="draw", apply=_principle)]))
+    draw = Engine(name="draw", open=lambda _: OpenEngine(handlers=[Handler(verb="draw", apply=apply_principle)]))
     with mock.patch.object(wiring, "find_engines", return_value=EngineSet.of([*find_engines(), draw])):
         memory = Memory.open(url, policy={"embedder": "none", **(policy or {})}, clock=clock)
     with memory:

@@ -85,24 +85,8 @@ def crowds(sizes: tuple[int, ...], inside: float = 8.0, seed: int = 0) -> Given:
 BELONGING = MembershipThresholds(shared=2.0, threshold=4.0, alone=6.0)
 
 
-def grouper(
-    metric: Given, bonds: PairConstraints | None = None, belonging: MembershipThresholds = BELONGING
-) -> Grouper:
-    return Grouper(Neighbours(metric, np.zeros(metric.size, np.int64)), belonging, bonds or PairConstraints())
-
-
-def test_fragments_of_one_crowd_are_mended_and_people_may_keep_them_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    metric = crowds((40, 12))
-    strict = MembershipThresholds(shared=20.0, threshold=10.0, alone=99.0)
-    mended = max(grouper(metric, belonging=strict).groups(np.arange(52)), key=len)
-    with monkeypatch.context() as patched:
-        patched.setattr(clustering, "FRAGMENT", 99)
-        torn = grouper(metric, belonging=strict).groups(np.arange(52))
-    fragments = [group for group in torn if len(group) >= clustering.FRAGMENT and set(group) <= set(mended)]
-    assert len(fragments) == 2
-    assert mended == sorted(fragments[0] + fragments[1])
-    apart = PairConstraints(apart=((fragments[0][0], fragments[1][-1]), (0, 51)))
-    assert grouper(metric, apart, strict).groups(np.arange(52)) == torn
+def grouper(metric: Given) -> Grouper:
+    return Grouper(Neighbours(metric, np.zeros(metric.size, np.int64)), BELONGING)
 
 
 def test_a_component_too_large_is_taken_apart_or_as_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,7 @@ class Map:
 
 def reached(*edges: tuple[str, str, float], **given: Any) -> dict[str, tuple[float, int]]:
     graph = Map(edges, given.pop("layers", {}), given.pop("useful", {}))
-    found = walk(graph, {"a": 1.0}, **given)
+    found = walk(graph.links, graph.nodes, {"a": 1.0}, **given)
     return {name: (round(one.strength, 6), one.hops) for name, one in found.items()}
 
 
@@ -146,7 +146,8 @@ def test_a_walk_takes_three_steps_and_follows_nothing_below_a_twentieth() -> Non
 
 def test_the_stronger_of_two_paths_counts_and_later_steps_are_narrower() -> None:
     two = [("a", "b", 1.0), ("a", "c", 0.5), ("b", "d", 0.5), ("c", "d", 1.0)]
-    found = walk(Map(two, {}, {}), {"a": 1.0})
+    graph = Map(two, {}, {})
+    found = walk(graph.links, graph.nodes, {"a": 1.0})
     assert (found["d"].via, found["d"].by, found["d"].hops) == ("b", "t", 2)
     star = [("a", name, 1.0) for name in "bcde"] + [(name, name * 2, 1.0) for name in "bcde"]
     assert set(reached(*star, width=2, useful={"d": 0.9, "e": 0.8})) == {"a", "d", "e", "dd"}
@@ -314,7 +315,8 @@ def test_what_cannot_be_read_or_is_no_rule_is_said() -> None:
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.floats(0, 1)), max_size=40), st.integers(1, 5))
 def test_a_walk_never_strengthens(pairs: list[tuple[int, int, float]], width: int) -> None:
     edges = [(f"e{a}", f"e{b}", weight) for a, b, weight in pairs]
-    found = walk(Map(edges, {}, {}), {"e0": 1.0}, width=width)
+    graph = Map(edges, {}, {})
+    found = walk(graph.links, graph.nodes, {"e0": 1.0}, width=width)
     for step in found.values():
         assert step.hops == 0 or LEAST <= step.strength <= found[step.via or ""].strength
     assert len(found) <= 1 + 3 * width

@@ -10,29 +10,7 @@ from phronesis import Memory
 from phronesis.experience.laws.records import Pattern
 
 STUCK = "The nightly restore of the billing database stopped at checksum page 4711 of the ledger tablespace"
-RESULTS = (
-    "Nobody read forty megabytes of debug output",
-    "New hardware arrived after three weeks and changed nothing",
-    "It merely took nine hours longer",
-    "Counts agreed, which proved the copy useless for finding corruption",
-)
-LONG = (
-    (
-        "Reran the nightly job with verbose logging switched on, piped forty megabytes of debug output into a "
-        "shared folder, "
-        "and asked every colleague on rotation to grep through it for suspicious warnings before lunch"
-    ),
-    (
-        "Ordered fresh solid state disks from the storage vendor, racked them over the weekend, copied each volume "
-        "across by "
-        "hand, and repointed the mount tables, hoping that worn hardware was the culprit all along"
-    ),
-    (
-        "Wrote a small Haskell parser for segments of the journal, traced transaction identifiers backwards through "
-        "March, and "
-        "drew a timeline on the whiteboard together with the auditors from accounting"
-    ),
-)
+LONG = [" ".join(f"deed{n}word{k}" for k in range(24)) for n in range(3)]
 RETRIED = "Retried the flaky browser test three times in the merge queue until it went green"
 
 
@@ -123,7 +101,7 @@ def test_situations_and_attempts_are_crossed_beside_the_patterns_of_the_whole(me
     for n in range(4):
         for situation in (STUCK, "The checkout page of the web shop freezes while the basket holds a voucher"):
             for attempt in (RETRIED, LONG[1]):
-                told = tell(memory, situation=situation, attempt=attempt, result=f"{RESULTS[0]}, day {n}")
+                told = tell(memory, situation=situation, attempt=attempt, result=f"Nobody read it, day {n}")
                 cells.setdefault((situation, attempt), set()).add(told)
     for n in range(30):
         tell(memory, "success", situation=f"room{n} wall{n}", attempt=f"painted{n} blue{n}", result=f"dry{n}")

@@ -11,20 +11,14 @@ from hypothesis import strategies as st
 
 from custom_store import open_with, write
 from phronesis import Memory
-from phronesis.core.changes import Changes
-from phronesis.core.entries import Entry
-from phronesis.core.ids import item_id
-from phronesis.core.items import Item
-from phronesis.core.relations import EvidenceRow
-from phronesis.engine.handler import Handler, Outcomes
+from phronesis.engine.handler import Handler
 from phronesis.errors import InputError
 from phronesis.experience.aggregation import AggregationPreparer
-from phronesis.experience.event_views import item_edge
 from phronesis.experience.laws.answers import Answer
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.experience.pattern_handlers import handlers as patterns_handlers
 from phronesis.models.embedders import Embedders
-from phronesis.store.lane_view import LaneView
+from tried_events import apply_principle
 
 BUILD = "the release build fails on a clean machine"
 FORM, GREEN = "the login form rejects long names", "the build was green"
@@ -204,31 +198,11 @@ def test_what_is_wrong_is_named(memory: Memory) -> None:
         assert error.value.field == field
 
 
-def _principle(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Make a principle of the patterns that an entry names, and say what contradicts what."""
-    at: dict[str, Any] = {"entry_id": entry.id, "recorded_at": entry.recorded_at}
-    item = Item(
-        id=item_id(entry.id, "principle", "one"),
-        kind="principle",
-        content="If the release build fails, pin versions.",
-        updated_at=entry.recorded_at,
-        label=entry.payload.get("label"),
-        data={"condition": "the release build fails", "action": "pin the versions", "because": "it worked twice"},
-        **at,
-        **view.scope_fields(),
-    )
-    named: dict[str, Any] = {"item_id": item.id, "source_ref": entry.payload.get("ref"), **at}
-    rows = [
-        EvidenceRow(polarity=side, source_key=one, source_item_id=one, **named)
-        for side in ("support", "contra")
-        for one in entry.payload.get(side, ())
-    ]
-    edges = [item_edge("supports", row.source_key, item.id, entry.id) for row in rows]
-    edges += [item_edge("contradicts", one, other, entry.id) for one, other in entry.payload.get("contradicts", ())]
-    return Changes(items=[item], edges=edges, evidence=rows)
-
-
-HANDLERS = [Handler(verb="lesson", apply=_principle), *patterns_handlers(AggregationPreparer(Embedders(None)))]
+LESSON = {
+    "text": "If the release build fails, pin versions.",
+    "data": {"condition": "the release build fails", "action": "pin the versions", "because": "it worked twice"},
+}
+HANDLERS = [Handler(verb="lesson", apply=apply_principle), *patterns_handlers(AggregationPreparer(Embedders(None)))]
 
 
 @pytest.fixture
@@ -263,7 +237,7 @@ def reaches(answer: Answer) -> bool:
 def test_patterns_and_principles_reach_their_events(taught: Memory) -> None:
     patterns = by_outcome(taught)
     good, bad = patterns["success"], patterns["failure"]
-    write(taught, "lesson", {"support": [good.id], "contra": [bad.id]})
+    write(taught, "lesson", {**LESSON, "support": [good.id], "contra": [bad.id]})
     answer = taught.query(situation=BUILD, goal="make the release build", user_id="alice", explain=True)
     assert {one.item.id for one in answer.l2_patterns} == {good.id, bad.id}
     assert {source.source_ref for one in answer.l2_patterns for source in one.sources} == {
@@ -288,7 +262,7 @@ def test_patterns_and_principles_reach_their_events(taught: Memory) -> None:
 
 def test_what_reaches_no_event_says_so(taught: Memory) -> None:
     patterns = by_outcome(taught)
-    write(taught, "lesson", {"support": [patterns["success"].id], "label": "failure"})
+    write(taught, "lesson", {**LESSON, "support": [patterns["success"].id], "label": "failure"})
     for event, _ in patterns["success"].members:
         taught.items.retract(event)
     answer = taught.query(situation="a release build fails", goal="pin the versions", user_id="alice")
@@ -305,7 +279,9 @@ def test_counterexamples_and_contradictions_are_shown(taught: Memory) -> None:
     patterns = by_outcome(taught)
     (one, _), (other, _) = patterns["success"].members[:2]
     support = [patterns["success"].id]
-    write(taught, "lesson", {"support": support, "contra": [other], "contradicts": [[one, other]], "ref": "x"})
+    write(
+        taught, "lesson", {**LESSON, "support": support, "contra": [other], "contradicts": [[one, other]], "ref": "x"}
+    )
     answer = taught.query(situation=BUILD, user_id="alice")
     contrary = [conflict for conflict in answer.conflicts if conflict.reason == "one contradicts the other"]
     assert [{contrary[0].side[0].id, contrary[0].against[0].id}] == [{one, other}]
@@ -317,7 +293,7 @@ def test_counterexamples_and_contradictions_are_shown(taught: Memory) -> None:
 
 def test_the_graph_alone_brings_what_words_do_not(taught: Memory) -> None:
     patterns = by_outcome(taught)
-    write(taught, "lesson", {"support": [patterns["success"].id]})
+    write(taught, "lesson", {**LESSON, "support": [patterns["success"].id]})
     answer = taught.query(artifacts=["concept:nothing"], situation="p", user_id="alice")
     assert not answer.l1_evidence
     found = taught.query(goal="headers vendored or versions pinned one", limit=1, user_id="alice", explain=True)
@@ -347,7 +323,7 @@ def test_every_answer_reaches_events_or_says_so(acts: Any, asked: str) -> None:
             if n in gone and act not in ("lesson", "pattern"):
                 continue
             if act == "lesson":
-                write(memory, "lesson", {"support": patterns[n % 2 :], "contra": patterns[: n % 2]})
+                write(memory, "lesson", {**LESSON, "support": patterns[n % 2 :], "contra": patterns[: n % 2]})
             elif act == "pattern":
                 memory.items.archive(patterns[n % len(patterns)])
             elif act == "erase":

@@ -154,7 +154,7 @@ def _weights(alike: Floats, size: int) -> list[float]:
 CLUSTERS: Final = "clusters"
 """The role of the outcome: the groups of the part that was examined, and their descriptions."""
 
-MADE_BY: Final = "average-link/14"
+MADE_BY: Final = "average-link/15"
 """Version of the grouping; rises when the same events would give other groups or descriptions."""
 
 MIN_MEMBERS: Final = 2
@@ -208,7 +208,7 @@ class AggregationPreparer:
             if anew:
                 self.tables.forget(view)
             table = self.tables.of(view, encoders, before=to_micros(entry.recorded_at))
-            return ViewReader(view, table, own if table.meaning.model is not None else None)
+            return ViewReader(view, table, own if table.meaning.encoders else None)
 
         reader = read(anew=again or full)
         if again:
@@ -239,6 +239,6 @@ def _has_outgrown(table: EventTable, news: int) -> bool:
     now = len(table.ids)
     if news > FULLY * now:
         return True
-    beyond, small = (BY_WORDS, WORDED) if table.meaning.model is None else (GROWTH, SMALL)
+    beyond, small = (BY_WORDS, WORDED) if not table.meaning.encoders else (GROWTH, SMALL)
     growth = CLOSE if now <= small else beyond
     return int(log(max(1, now), growth)) > int(log(max(1, now - news), growth))

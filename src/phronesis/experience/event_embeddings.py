@@ -233,11 +233,6 @@ class EventVectors:
         self.map = map_for([one.name for one in self.encoders])
 
     @property
-    def model(self) -> str | None:
-        """The joined names of the encoders; None without any."""
-        return " beside ".join(one.name for one in self.encoders) or None
-
-    @property
     def tried(self) -> Centre:
         """The centre of the attempts, which every event has."""
         return self.centres[[name for name, _ in self.facets].index(LESSON[0])]

@@ -91,7 +91,7 @@ class EventTable:
     @property
     def belonging(self) -> MembershipThresholds:
         """The thresholds of belonging together, with vectors or by words alone."""
-        if self.meaning.model is None:
+        if not self.meaning.encoders:
             return WORDS
         return MEANT if self.meaning.map is None else MAPPED
 
@@ -165,7 +165,7 @@ class EventTable:
 
     def _metric(self) -> WeightedSum:
         terms = [Term(DisjointSets(self._marks), -OTHER_ERROR)] if any(self._marks) else []
-        if self.meaning.model is None:
+        if not self.meaning.encoders:
             return WeightedSum([Term(self._words, 1.0 / WORDS_UNIT, WORDS_OFFSET), *terms])
         shared_words = Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET)
         return WeightedSum([Term(self.meaning.metric(MEANING), 1.0), shared_words, *terms])

@@ -12,11 +12,12 @@ import numpy as np
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, Origin
 from phronesis.experience.event_embeddings import vectors_of, view_part
-from phronesis.experience.event_matrix import WORDS_OFFSET, WORDS_UNIT, Bag, EventTable
+from phronesis.experience.event_matrix import WORDS_OFFSET, WORDS_UNIT, EventTable
 from phronesis.experience.laws.clustering import SEEN, cohesion, distinct_groups, intersect_groups, view_groups
 from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
 from phronesis.experience.laws.neighbour_graph import ImpliedPairs, PairConstraints, Pairs, resolve_pairs
+from phronesis.experience.laws.records import APART, SIMILAR, TOGETHER
 from phronesis.experience.laws.similarity import Cosine, Floats, ListedPairs, Rows, SimilarityMetric, Term, WeightedSum
 from phronesis.index.tokens import CHINESE_FUNCTION_CHARACTERS, CHINESE_STOP_BIGRAMS, ENGLISH_STOP_WORDS
 from phronesis.models.embedder import Embedder
@@ -73,11 +74,6 @@ def _stretches(run: str) -> list[str]:
 
 # Must-link and cannot-link pairs that people set between events, stored as edges (EMB-15).
 
-SIMILAR: Final = "similar"
-TOGETHER: Final = "must_link"
-APART: Final = "cannot_link"
-"""Grades of the edges that a person set between events (Wagstaff et al. 2001, 'Constrained K-means')."""
-
 
 def drawn_among(view: LaneView, ids: Iterable[str]) -> ImpliedPairs:
     """Return the must-link and cannot-link pairs of events, and of the events they must be together with."""
@@ -94,10 +90,7 @@ def drawn_among(view: LaneView, ids: Iterable[str]) -> ImpliedPairs:
 
 def bonded_events(view: LaneView, ids: Collection[str]) -> set[str]:
     """Return the events that must be together with any of some."""
-    drawn = drawn_among(view, ids)
-    part_of = drawn.part_of()
-    wanted = {part_of[one] for one in ids if one in part_of}
-    return {one for one, part in part_of.items() if part in wanted}
+    return {one for pair in drawn_among(view, ids).together for one in pair}
 
 
 def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> PairConstraints:
@@ -105,12 +98,6 @@ def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> PairCo
     found = list(ids)
     rows, groups = {table.ids[row]: row for row in table.rows(found).tolist()}, table.groups
     return resolve_pairs(drawn_among(view, found), rows, {row: int(groups[row]) for row in rows.values()})
-
-
-def bond(entry_id: str, one: str, other: str, *, together: bool, origin: Origin = "human") -> Edge:
-    """Return the must-link or cannot-link edge between two events; it replaces an earlier one."""
-    first, second = sorted((one, other))
-    return item_edge(SIMILAR, first, second, entry_id, grade=TOGETHER if together else APART, origin=origin)
 
 
 def item_edge(
@@ -195,8 +182,6 @@ class ViewReader:
     encoder: Embedder | None
     _read: dict[tuple[str, str], Halves] = field(default_factory=dict)
     """Vectors by event and view, as stored half-precision numbers."""
-    _bags: dict[str, Bag] = field(default_factory=dict)
-    """Terms by text."""
     _worded: ViewTable | None = None
     """The last events by words; idf is computed over all that were read."""
 
@@ -217,10 +202,7 @@ class ViewReader:
         return ViewTable(places, seen, having, BY_MEANING)
 
     def _by_words(self, texts: Sequence[str]) -> SimilarityMetric:
-        for text in texts:
-            if text not in self._bags:
-                self._bags[text] = self.table.bag_of(text)
-        terms = TermCosine(TermBags.of([self._bags[text] for text in texts]), self.table.background())
+        terms = TermCosine(TermBags.of([self.table.bag_of(text) for text in texts]), self.table.background())
         return WeightedSum([Term(terms, 1.0 / WORDS_UNIT, WORDS_OFFSET)])
 
     def _by_meaning(self, ids: Sequence[str], name: str, there: Sequence[int]) -> SimilarityMetric:

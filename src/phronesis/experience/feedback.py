@@ -15,14 +15,24 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
-from phronesis.experience.event_views import SIMILAR, TOGETHER, bond, drawn_among, item_edge
+from phronesis.experience.event_views import drawn_among, item_edge
 from phronesis.experience.laws.event_draft import LABELS
-from phronesis.experience.laws.evidence_fold import LABEL, MATTER_OF, echoes, matter_of, origin_of
+from phronesis.experience.laws.evidence_fold import LABEL, MATTER_OF, echoes, matter_of, membership, origin_of
 from phronesis.experience.laws.neighbour_graph import ImpliedPairs, link_events, separate_parts
-from phronesis.experience.laws.records import CONTRADICTS, FEEDBACK, L1, MEMBER_OF, PATTERN, PRINCIPLE, SUPPORTS
+from phronesis.experience.laws.records import (
+    APART,
+    CONTRADICTS,
+    FEEDBACK,
+    L1,
+    MEMBER_OF,
+    PATTERN,
+    PRINCIPLE,
+    SIMILAR,
+    SUPPORTS,
+    TOGETHER,
+)
 from phronesis.experience.maintenance_schedule import KIND as MARK
 from phronesis.experience.maintenance_schedule import MERGE, SPOKEN
-from phronesis.experience.pattern_handlers import membership
 from phronesis.store.lane_view import LaneView
 
 
@@ -149,9 +159,9 @@ def _make_links(view: LaneView, entry: Entry, target: Item, payload: FeedbackPay
         after = separate_parts([part for part in parts if part], before)
 
     def edges(now: ImpliedPairs, then: ImpliedPairs) -> list[Edge]:
-        pairs = [(pair, True) for pair in sorted(now.together - then.together)]
-        pairs += [(pair, False) for pair in sorted(now.apart - then.apart)]
-        return [bond(entry.id, *pair, together=together, origin=origin) for pair, together in pairs]
+        pairs = [(*pair, TOGETHER) for pair in sorted(now.together - then.together)]
+        pairs += [(*pair, APART) for pair in sorted(now.apart - then.apart)]
+        return [item_edge(SIMILAR, one, other, entry.id, grade=grade, origin=origin) for one, other, grade in pairs]
 
     # A judgement on a pattern is part of its history and conflicts with no other judgement.
     told = item_edge(SIMILAR, target.id, entry.id, entry.id, grade=payload["kind"], origin=origin)

@@ -17,9 +17,9 @@ from phronesis.core.relations import Edge, EvidenceRow, Polarity
 from phronesis.core.vectors import match_by_overlap
 from phronesis.engine.handler import Handler, Outcomes, Prepare
 from phronesis.experience.aggregation import CLUSTERS, MIN_MEMBERS, STAYS
-from phronesis.experience.event_views import SIMILAR, TOGETHER, item_edge
-from phronesis.experience.laws.evidence_fold import echoes
-from phronesis.experience.laws.records import AGGREGATE, CONTRADICTS, CROSSED, L1, MEMBER_OF, PATTERN
+from phronesis.experience.event_views import item_edge
+from phronesis.experience.laws.evidence_fold import echoes, membership
+from phronesis.experience.laws.records import AGGREGATE, CONTRADICTS, CROSSED, L1, MEMBER_OF, PATTERN, SIMILAR, TOGETHER
 from phronesis.experience.maintenance_schedule import mark
 from phronesis.experience.pattern_relations import drawn_anew
 from phronesis.forgetting.laws import is_forgotten
@@ -260,11 +260,6 @@ def _continued_patterns(
         matched = match_by_overlap([groups[n].members.keys() for n in places], of_kind.get(kind, {}))
         out |= {places[n]: one for n, one in matched.items()}
     return out
-
-
-def membership(evidence: Iterable[EvidenceRow]) -> list[EvidenceRow]:
-    """Return the rows of members and counterexamples, without judgements."""
-    return [row for row in evidence if row.part == "" and row.polarity in ("support", "contra")]
 
 
 class _AggregationChanges(LearnedChanges):

@@ -14,9 +14,9 @@ import numpy as np
 from phronesis.core.entries import Entry
 from phronesis.core.relations import Edge
 from phronesis.experience.event_matrix import EventTable
-from phronesis.experience.event_views import ALONE, SIMILAR, ViewReader, bonded_events, bonds_among, item_edge
+from phronesis.experience.event_views import ALONE, ViewReader, bonded_events, bonds_among, item_edge
 from phronesis.experience.laws.neighbour_graph import NOBODY, PairConstraints
-from phronesis.experience.laws.records import CONTRADICTS, MEMBER_OF, PATTERN
+from phronesis.experience.laws.records import CONTRADICTS, MEMBER_OF, PATTERN, SIMILAR
 from phronesis.experience.laws.similarity import ListedPairs, Rows
 from phronesis.store.lane_view import LaneView
 

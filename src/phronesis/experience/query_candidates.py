@@ -274,7 +274,7 @@ class CandidatePool:
         best = sorted((one for one in relevant if relevant[one] > 0), key=lambda one: (-relevant[one], one))[:SEEDS]
         most = relevant[best[0]] if best else 1.0
         seeds = {one: relevant[one] / most for one in best} | dict.fromkeys(self.artifacts, 1.0)
-        found = walk(self.graph, seeds)
+        found = walk(self.graph.links, self.graph.nodes, seeds)
         self.reached = {one: step for one, step in found.items() if step.hops and step.node.layer != ARTIFACT}
         self.take(self.reached)
         self.chain_of = self.chains.of(self._ordered_parents())

@@ -17,7 +17,18 @@ from phronesis.experience.laws.constraints import Ban
 from phronesis.experience.laws.event_draft import ARTIFACT_TYPES
 from phronesis.experience.laws.evidence_fold import NOT_USEFUL, USEFUL, FeedbackWeights, usefulness
 from phronesis.experience.laws.ranking import ARTIFACT, NEUTRAL, Link, Node
-from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, REFINES, SUPPORTS
+from phronesis.experience.laws.records import (
+    ABOUT,
+    APART,
+    CONTRADICTS,
+    L1,
+    MEMBER_OF,
+    PATTERN,
+    PRINCIPLE,
+    REFINES,
+    SIMILAR,
+    SUPPORTS,
+)
 from phronesis.recall.as_of import drawn_by, edges_at, held_at, known_at
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
@@ -105,12 +116,8 @@ def days_of(asked: ExperienceQuestion) -> tuple[int, int] | None:
 
 
 LAYERS: Final = {L1: 1, PATTERN: 2, PRINCIPLE: 3}
-SIMILAR: Final = "similar"
 FOLLOWED: Final = (MEMBER_OF, SUPPORTS, REFINES, SIMILAR, CONTRADICTS, ABOUT)
 """Types of edges that the traversal follows."""
-
-APART: Final = "cannot_link"
-"""The grade of cannot-link edges between events, which are not followed."""
 
 EACH: Final = 12
 """Edges of one type and direction that are followed from a node, the heaviest."""

@@ -20,7 +20,6 @@ from phronesis.core.relations import EvidenceRow
 from phronesis.core.vectors import similar_pairs
 from phronesis.errors import ModelError
 from phronesis.experience.event_embeddings import TEXTS, UnrelatedVectors, vectors_of
-from phronesis.experience.event_matrix import Bag
 from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
 from phronesis.experience.laws.ranking import Centre
 from phronesis.experience.laws.records import ABSTRACT, AGGREGATE, CROSSED, L1, PATTERN, PRINCIPLE, L1Event, event_of
@@ -63,7 +62,7 @@ def _add_loose_events(
         *(_sum_terms(one, documents) for one in patterns),
         *(_count_terms([documents[one].terms]) for one in loose),
     ]
-    metric = TermCosine(TermBags.of(_background(counted)))
+    metric = _compare_words(counted)
     others = np.arange(len(loose), dtype=np.int64) + len(patterns)
     alike = metric.matrix(np.arange(len(patterns), dtype=np.int64), others)
     found: list[list[str]] = []
@@ -85,7 +84,7 @@ def repeats(topic: Sequence[PatternInput]) -> dict[tuple[str, str], float]:
     if len({event.label for event in events.values()}) < len(KNOWN):
         return {}
     place = {one: n for n, one in enumerate(events)}
-    metric = TermCosine(TermBags.of(_background([_tokens(event.attempt[:MAX_ATTEMPT]) for event in events.values()])))
+    metric = _compare_words([_tokens(event.attempt[:MAX_ATTEMPT]) for event in events.values()])
     out: dict[tuple[str, str], float] = {}
     for one in topic:
         own = [event for event in one.events if event.label == one.outcome][: 2 * TYPICAL]
@@ -134,16 +133,17 @@ def _unrelated() -> tuple[Counter[int], ...]:
     return tuple(_tokens(text) for text in TEXTS)
 
 
-def _background(counted: Sequence[Mapping[int, int]]) -> list[Bag]:
-    """Return bags of numbered terms, followed by those of unrelated texts, so that what two patterns share is rare."""
+def _compare_words(counted: Sequence[Mapping[int, int]]) -> TermCosine:
+    """Return the similarity of bags of terms, beside those of unrelated texts, so that what two share is rare."""
     numbers: dict[int, int] = {}
-    return [
+    bags = [
         (
             np.array([numbers.setdefault(term, len(numbers)) for term in one], np.int32),
             np.array(list(one.values()), np.float32),
         )
         for one in (*counted, *_unrelated())
     ]
+    return TermCosine(TermBags.of(bags))
 
 
 MEANT_UNIT: Final = 0.87
@@ -178,25 +178,23 @@ def topics_of(
 def _compare(view: LaneView, seen: "LanePatterns", encoder: Embedder | None, unrelated: UnrelatedVectors) -> Floats:
     """Return the similarity matrix of patterns, in units of the topic threshold."""
     patterns, rows = seen.patterns, np.arange(len(seen.patterns), dtype=np.int64)
-    alike = TermCosine(TermBags.of(_background([_sum_terms(one, seen.documents) for one in patterns]))).matrix(
-        rows, rows
-    )
+    alike = _compare_words([_sum_terms(one, seen.documents) for one in patterns]).matrix(rows, rows)
     means = None if encoder is None else _cosines(view, seen, encoder, unrelated)
     by_words = means is None
     if means is not None:
         alike = means + (alike - WORDS_OFFSET) / WORDS_UNIT
     outcomes = np.array([one.outcome for one in patterns])
     same = outcomes[:, None] == outcomes[None, :]
-    alike = alike / np.where(same, SAME[by_words], OPPOSITE[by_words])
+    scaled = alike / np.where(same, SAME[by_words], OPPOSITE[by_words])
     place = {one.id: n for n, one in enumerate(patterns)}
     shared = similar_pairs({one.id: _names_of(one) for one in patterns}, threshold=1e-9)
     for (first, second), share in shared.items():
-        alike[place[first], place[second]] += NAMED * share
-        alike[place[second], place[first]] += NAMED * share
+        scaled[place[first], place[second]] += NAMED * share
+        scaled[place[second], place[first]] += NAMED * share
     for evidence in seen.evidence.values():  # patterns that were in one topic before
         held = [place[row.source_key] for row in evidence if row.polarity in OWN and row.source_key in place]
-        alike[np.ix_(held, held)] += STAYS
-    out: Floats = alike.astype(np.float32)
+        scaled[np.ix_(held, held)] += STAYS
+    out: Floats = scaled.astype(np.float32)
     return out
 
 

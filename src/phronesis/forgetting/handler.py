@@ -110,17 +110,8 @@ def _kept_row(step: ForgettingStep) -> Forgotten:
     item = step.item
     stands = {"status": item.status, "ended": None, "weight": _plain_value("weight", item.data.get(WEIGHT))}
     figures = {name: value for name, value in step.told.items() if name not in _ASIDE}
-    return Forgotten(
-        item.id,
-        item.kind,
-        KEEP,
-        step.reason,
-        figures,
-        before=stands,
-        after=stands,
-        why=step.told["why"],
-        protected_by=step.protected_by,
-    )
+    told: dict[str, Any] = {"before": stands, "after": stands, "why": step.told["why"]}
+    return Forgotten(item.id, item.kind, KEEP, step.reason, figures, protected_by=step.protected_by, **told)
 
 
 HANDLERS: Final = (Handler(verb=FORGET, apply=apply_forget),)

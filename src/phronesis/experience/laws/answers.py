@@ -11,7 +11,7 @@ from phronesis.core.vectors import jaccard
 from phronesis.errors import InputError
 from phronesis.experience.laws.constraints import Ban, TermsOf, clauses_of, is_chinese
 from phronesis.experience.laws.evidence_fold import success_rate
-from phronesis.experience.laws.principle_text import first_sentences
+from phronesis.experience.laws.principle_text import ADVICE, LESSON, OUTCOME, first_sentences
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 
 
@@ -197,9 +197,6 @@ RELEVANT: Final = 0.4
 """Share of the best relevance below which an item is listed as evidence but gives no advice."""
 MAX_REFERENCES: Final = 16
 """Events that one piece of advice lists."""
-_MARKS: Final = ("Do: ", "Avoid: ", "Open: ", "建议：", "避免：", "未定：")
-_LESSONS: Final = ("Lesson: ", "教训：")
-_OUTCOMES: Final = ("Outcome: ", "结果：")
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,10 +348,10 @@ def _parts(recommendation: str) -> tuple[str, str]:
     """Return the action and the lesson of a pattern's recommendation, without their introductory words."""
     doing, lesson = [], ""
     for line in recommendation.splitlines():
-        mark = next((one for one in (*_MARKS, *_LESSONS) if line.startswith(one)), "")
-        if mark in _LESSONS:
+        mark = next((one for pair in (*ADVICE.values(), LESSON) for one in pair if line.startswith(one)), "")
+        if mark in LESSON:
             lesson = line.removeprefix(mark)
-        elif not line.startswith(_OUTCOMES):
+        elif not line.startswith(OUTCOME):
             doing.append(line.removeprefix(mark))
     return " ".join(doing), lesson
 

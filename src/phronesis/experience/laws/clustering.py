@@ -40,17 +40,11 @@ CLOSEST: Final = 2.0
 """Multiple of the threshold beyond which a component is taken as one group: its events are nearly equal."""
 
 
-FRAGMENT: Final = 8
-"""Members of a group that may be a fragment: among many similar events few share the same nearest neighbours."""
-
 SETTLED: Final = 100
 """Events from which shared neighbours count fully."""
 
 FEW: Final = 30
 """Events up to which a nearest pair is seldom similar by chance: the threshold rises with each doubling beyond."""
-
-UNBROKEN: Final = 0.85
-"""Two such groups are merged if the average similarity across them is at least this share of that inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +101,7 @@ class Grouper:
         found: list[list[int]] = []
         for part in within_reach(rows.tolist(), *self.pairs(rows), self.bonds.together):
             found += self._split(part)
-        return sorted(self._merge_fragments([group for group in found if len(group) > 1]))
+        return sorted(group for group in found if len(group) > 1)
 
     def alike(self, rows: Rows) -> Floats:
         """Return a square matrix of similarity between events, in units of the threshold."""
@@ -138,39 +132,6 @@ class Grouper:
         found = average_link(self.alike(members), threshold=1.0, together=own.together, apart=own.apart)
         return [[rows[n] for n in group] for group in found]
 
-    def _merge_fragments(self, groups: list[list[int]]) -> list[list[int]]:
-        """Merge fragments of one group, unless a cannot-link pair keeps them apart."""
-        large = [n for n, group in enumerate(groups) if len(group) >= FRAGMENT]
-        owner = {row: n for n in large for row in groups[n]}
-        samples = {n: np.array(groups[n][:FRAGMENT], dtype=np.int64) for n in large}
-        inside = {n: self._average(sample, sample) for n, sample in samples.items()}
-        torn = {(owner[one], owner[other]) for one, other in self.bonds.apart if one in owner and other in owner}
-        root = {n: n for n in range(len(groups))}
-
-        def find(n: int) -> int:
-            while root[n] != n:
-                n = root[n]
-            return n
-
-        for (one, other), closest in _touching_pairs(owner, self.neighbours):
-            if closest < UNBROKEN * min(inside[one], inside[other]):
-                continue
-            first, second = sorted((find(one), find(other)))
-            if first == second or any({find(a), find(b)} == {first, second} for a, b in torn):
-                continue
-            across = self._average(samples[one], samples[other])
-            if across >= UNBROKEN * min(inside[one], inside[other]):
-                root[second] = first
-        joined: dict[int, list[int]] = {}
-        for n, group in enumerate(groups):
-            joined.setdefault(find(n), []).extend(group)
-        return [sorted(group) for group in joined.values()]
-
-    def _average(self, rows: Rows, others: Rows) -> float:
-        """Return the average similarity of rows to others, without that of a row to itself."""
-        alike = self.neighbours.metric.matrix(rows, others)
-        return float(alike[rows[:, None] != others[None, :]].mean())
-
 
 def within_reach(
     rows: Sequence[int], pairs: Pairs, alike: Floats, together: Sequence[tuple[int, int]] = ()
@@ -192,19 +153,6 @@ def within_reach(
                 within = np.isin(pairs, part).all(axis=1)
                 waiting.append((part, pairs[within], alike[within], reach * STEP))
     return out
-
-
-def _touching_pairs(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tuple[int, int], float]]:
-    """Return the pairs of groups that contain neighbours of each other, with the similarity."""
-    rows = np.array(sorted(owner), dtype=np.int64)
-    nearest, scores = neighbours.lists(rows)
-    closest: dict[tuple[int, int], float] = {}
-    for row, others, alike in zip(rows.tolist(), nearest.tolist(), scores.tolist(), strict=True):
-        for other, score in zip(others, alike, strict=True):
-            if other in owner and owner[other] != owner[row]:
-                pair = (min(owner[row], owner[other]), max(owner[row], owner[other]))
-                closest[pair] = max(closest.get(pair, score), score)
-    return sorted(closest.items())
 
 
 def shared_of(

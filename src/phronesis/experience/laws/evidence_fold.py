@@ -6,7 +6,7 @@ rows on the part that the pattern is; withdrawing it removes these rows.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import sqrt
@@ -205,7 +205,7 @@ def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
     for row in evidence:
         if matter_of(row.polarity) is not None:
             said.setdefault(row.part, []).append(row)
-    rows = [WeightedEvent(row, heard(said.get(row.source_key, ()))) for row in _counted_rows(evidence)]
+    rows = [WeightedEvent(row, heard(said.get(row.source_key, ()))) for row in membership(evidence)]
     members = [one for one in rows if one.row.polarity == "support" and one.stands_for(outcome)]
     # A success relabelled as unknown counts for neither side.
     counter = [
@@ -222,8 +222,9 @@ def members_of(pattern: Item, evidence: Sequence[EvidenceRow]) -> list[tuple[str
     return [(one.id, round_stored(one.weight)) for one in sides(pattern.label, evidence).members]
 
 
-def _counted_rows(evidence: Sequence[EvidenceRow]) -> Iterator[EvidenceRow]:
-    return (row for row in evidence if row.part == "" and row.polarity in ("support", "contra"))
+def membership(evidence: Iterable[EvidenceRow]) -> list[EvidenceRow]:
+    """Return the rows of members and counterexamples, without judgements."""
+    return [row for row in evidence if row.part == "" and row.polarity in ("support", "contra")]
 
 
 def _own_weights(evidence: Sequence[EvidenceRow]) -> FeedbackWeights:
@@ -284,7 +285,7 @@ def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str,
     """Return a principle's confidence, by its patterns, the events against it, and judgements."""
     voices = _own_weights(evidence)
     weights = {"support": 0.0, "contra": 0.0}
-    for row in _counted_rows(evidence):
+    for row in membership(evidence):
         weights[row.polarity] += _remaining_weight(row, evidence)
     base = borne(weights["support"], weights["contra"])
     latest = max(

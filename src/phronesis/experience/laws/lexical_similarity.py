@@ -51,11 +51,6 @@ class TermBags:
         starts = np.concatenate((self.starts, self.starts[-1] + later.starts[1:]))
         return TermBags(starts, np.concatenate((self.terms, later.terms)), np.concatenate((self.counts, later.counts)))
 
-    def since(self, row: int) -> "TermBags":
-        """Return the rows from ``row`` on."""
-        begin = self.starts[row]
-        return TermBags(self.starts[row:] - begin, self.terms[begin:], self.counts[begin:])
-
     def summed(self, values: Floats) -> npt.NDArray[np.float64]:
         """Return the sum of each row's values, given one value per term."""
         owners = np.repeat(np.arange(self.size), np.diff(self.starts))
@@ -94,8 +89,7 @@ class TermCosine:
         self._pivot = float(lengths.mean()) if bags.size else 1.0
         self._bags, self._width = bags, width
         self._weights = self._weigh(bags)
-        self._main = _Postings.of(bags, self._weights, first=0)
-        self._tail: _Postings | None = None
+        self._postings = _Postings.of(bags, self._weights)
 
     @property
     def size(self) -> int:
@@ -111,8 +105,6 @@ class TermCosine:
         self._weights = np.concatenate((self._weights, self._weigh(bags)))
         self._bags += bags
         self._width = max(self._width, int(bags.terms.max(initial=-1)) + 1)
-        late = self._bags.since(self.built_of)
-        self._tail = _Postings.of(late, self._weights[self._bags.starts[self.built_of] :], first=self.built_of)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
         """Return the square roots of cosines."""
@@ -122,7 +114,7 @@ class TermCosine:
             first = int(others.min())
             found = self._with_all(rows, first)[:, in_a_row(others - first)]
         else:
-            found = np.array(self._cosines_among(rows, others), dtype=np.float32).reshape(len(rows), len(others))
+            found = self._with_few(rows, others)
         np.clip(found, 0.0, 1.0, out=found)
         out: Floats = np.sqrt(found, out=found)
         return out
@@ -152,29 +144,26 @@ class TermCosine:
         return self._bags.terms[begin:end], self._weights[begin:end]
 
     def _with_all(self, rows: Rows, first: int = 0) -> Floats:
-        """Return the cosines with all rows from ``first`` on."""
+        """Return the cosines with all rows from ``first`` on; those that were added later are few."""
+        late = max(first, self.built_of)
         found = np.zeros((len(rows), self.size - first), np.float32)
-        for own, (terms, weights) in zip(found, map(self._held, rows.tolist()), strict=True):
-            for postings in (self._main, self._tail):
-                if postings is not None:
-                    postings.add_to(own, terms, weights, first)
+        for own, (terms, weights) in zip(found[:, : late - first], map(self._held, rows.tolist()), strict=True):
+            self._postings.add_to(own, terms, weights, first)
+        found[:, late - first :] = self._with_few(rows, np.arange(late, self.size))
         return found
 
-    def _cosines_among(self, rows: Rows, others: Rows) -> list[Floats]:
+    def _with_few(self, rows: Rows, others: Rows) -> Floats:
         """Return the cosines with a few rows, without using postings."""
         held = [self._held(other) for other in others.tolist()]
         ends = np.cumsum([0, *(len(terms) for terms, _ in held)])
         terms = np.concatenate((np.zeros(0, np.int32), *(terms for terms, _ in held)))
         weights = np.concatenate((np.zeros(0, np.float32), *(weights for _, weights in held)))
-        asked = np.zeros(self._width, np.float32)
-        out = []
-        for row in rows.tolist():
-            own, weighing = self._held(row)
+        asked, found = np.zeros(self._width, np.float32), np.zeros((len(rows), len(others)), np.float32)
+        for out, (own, weighing) in zip(found, map(self._held, rows.tolist()), strict=True):
             asked[own] = weighing
-            sums = np.concatenate(([0.0], np.cumsum(asked[terms] * weights, dtype=np.float64)))
-            out.append(np.diff(sums[ends]).astype(np.float32))
+            out[:] = np.diff(np.concatenate(([0.0], np.cumsum(asked[terms] * weights, dtype=np.float64)))[ends])
             asked[own] = 0.0
-        return out
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +180,11 @@ class _Postings:
     size: int
 
     @classmethod
-    def of(cls, bags: TermBags, weights: Floats, *, first: int) -> "_Postings":
-        owners = np.repeat(np.arange(bags.size), np.diff(bags.starts)) + first
+    def of(cls, bags: TermBags, weights: Floats) -> "_Postings":
+        owners = np.repeat(np.arange(bags.size), np.diff(bags.starts))
         kept = np.flatnonzero(weights > 0)
         order = kept[np.argsort(bags.terms[kept], kind="stable")]
-        width, size = int(bags.terms.max(initial=-1)) + 1, bags.size + first
+        width, size = int(bags.terms.max(initial=-1)) + 1, bags.size
         terms, holders = bags.terms[order], owners[order]
         begins = np.searchsorted(terms, np.arange(width + 1))
         return cls(begins, holders.astype(np.int32), weights[order], terms * np.int64(size) + holders, size)

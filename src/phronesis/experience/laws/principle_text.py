@@ -32,6 +32,15 @@ from phronesis.experience.laws.topics import (
 MAX_SAID: Final = 240
 """Characters that a pattern quotes from one text of an event: two sentences."""
 
+ADVICE: Final[Mapping[str, tuple[str, str]]] = {
+    "success": ("Do: ", "建议："),
+    "failure": ("Avoid: ", "避免："),
+    "unknown": ("Open: ", "未定："),
+}
+LESSON: Final = ("Lesson: ", "教训：")
+OUTCOME: Final = ("Outcome: ", "结果：")
+"""Words before the parts of a recommendation, in English and Chinese."""
+
 MAX_TERMS: Final = 8
 MAX_SLOTS: Final = 8
 MAX_READ: Final = 50
@@ -94,11 +103,10 @@ def _recommendation(events: Sequence[L1Event], outcome: str) -> str:
     """Return what to do or avoid, and the lesson of the most typical member that has one, else its result."""
     centre = events[0]
     chinese = is_chinese("\n".join(_texts(centre)))
-    verb = {"success": ("Do: ", "建议："), "failure": ("Avoid: ", "避免：")}.get(outcome, ("Open: ", "未定："))[chinese]
-    told = verb + first_sentences(centre.attempt)
+    told = ADVICE[outcome][chinese] + first_sentences(centre.attempt)
     if lesson := next((first_sentences(event.reflection) for event in events if event.reflection), ""):
-        return told if lesson in told else f"{told}\n{('Lesson: ', '教训：')[chinese]}{lesson}"
-    return f"{told}\n{('Outcome: ', '结果：')[chinese]}{first_sentences(centre.result)}" if centre.result else told
+        return told if lesson in told else f"{told}\n{LESSON[chinese]}{lesson}"
+    return f"{told}\n{OUTCOME[chinese]}{first_sentences(centre.result)}" if centre.result else told
 
 
 def _signature(

@@ -7,10 +7,10 @@ tuned (``phronesis bench lessons``); the others are our choice. The traversal is
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -57,18 +57,6 @@ class Node:
     usefulness: float = 0.5
 
 
-class Graph(Protocol):
-    """The port through which a traversal reads the graph."""
-
-    def links(self, ids: Sequence[str]) -> Sequence[Link]:
-        """Return the edges at any of some nodes, in both directions, in a fixed order."""
-        ...
-
-    def nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
-        """Return those of some nodes that are visible."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ReachedNode:
     """A node that was reached: its strength, the number of steps, the previous node and the edge's type."""
@@ -80,24 +68,32 @@ class ReachedNode:
     by: str | None = None
 
 
-def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width: int = WIDTH) -> dict[str, ReachedNode]:
+def walk(
+    links: Callable[[Sequence[str]], Sequence[Link]],
+    nodes: Callable[[Sequence[str]], Mapping[str, Node]],
+    seeds: Mapping[str, float],
+    *,
+    depth: int = DEPTH,
+    width: int = WIDTH,
+) -> dict[str, ReachedNode]:
     """Return what is reached from ``seeds`` (strengths in [0, 1] by id), visible seeds included, by id.
 
     Of two paths to a node the shorter counts; of equally long ones the stronger. The n-th step expands the strongest
-    ``width`` / n nodes; ties go to the more useful node, then to the newer.
+    ``width`` / n nodes; ties go to the more useful node, then to the newer. ``links`` returns the edges at any of some
+    nodes, in both directions, in a fixed order; ``nodes`` those that are visible.
     """
-    found = {one: ReachedNode(node, seeds[one], 0) for one, node in graph.nodes(list(seeds)).items()}
+    found = {one: ReachedNode(node, seeds[one], 0) for one, node in nodes(list(seeds)).items()}
     front = _best(list(found.values()), width)
     for hop in range(1, depth + 1):
         if not front:
             break
         near = {one.node.id: one for one in front}
         wide = max(1, width // hop)
-        told = [(link, near[link.near]) for link in graph.links(list(near)) if link.far not in found]
-        nodes = graph.nodes(_likely(told, SPARE * wide))
+        told = [(link, near[link.near]) for link in links(list(near)) if link.far not in found]
+        likely = nodes(_likely(told, SPARE * wide))
         level: dict[str, ReachedNode] = {}
         for link, start in told:
-            if (node := nodes.get(link.far)) is None:
+            if (node := likely.get(link.far)) is None:
                 continue
             near_layer = start.node.layer
             share = THROUGH if ARTIFACT in (near_layer, node.layer) else SAME if near_layer == node.layer else CROSS
