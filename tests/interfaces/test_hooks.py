@@ -165,7 +165,7 @@ def test_a_failure_is_read_from_the_fields_of_each_host(memory: Memory) -> None:
         ({}, False),
     ]
     for n, (payload, fails) in enumerate(cases):
-        tool = {"tool_name": "shell", "tool_input": {"command": ["make", f"target{n}"]}}
+        tool: dict[str, Any] = {"tool_name": "shell", "tool_input": {"command": ["make", f"target{n}"]}}
         hook(memory, "post-tool", f"session{n}", **tool, **payload)
         held = memory.get_all(namespace="engine", kinds=["l1"]).items
         assert any(f"make target{n}" in item.content for item in held) is fails, payload
