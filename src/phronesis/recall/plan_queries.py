@@ -6,7 +6,7 @@ no translations: they did not improve results (docs/decisions/06-retrieval-plan.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
@@ -19,8 +19,7 @@ from phronesis.core.retrieval_plan import MAX_QUERIES, SubPlan, SubQuery, TimeWi
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.intent import MAX_READ, Message, MessageIntent, SentenceIntent, excerpt, identifiers, judge
 from phronesis.recall.query import names_in
-from phronesis.store.database import Database, Unit
-from phronesis.store.lanes import Lane
+from phronesis.store.database import Database
 from phronesis.store.relations import find_entities
 
 # Names, files and addresses that a message mentions, and which of its words are names in the scope.
@@ -32,15 +31,12 @@ _QUOTED: Final = re.compile(r"[\"“「『]([^\"“”「」『』\n]{2,40})[\"�
 
 
 def known_names(database: Database, tenant: str, scope: Scope, text: str) -> set[str]:
-    """Return the names in a message that belong to an entity of a lane that the scope sees."""
-    with database.transaction(tenant, "read") as unit:
-        return names_held(unit, visible_lanes(unit, scope), text)
-
-
-def names_held(unit: Unit, lanes: Iterable[Lane], text: str) -> set[str]:
-    """Return the names in a message, in normal form, that belong to an entity of any of these lanes."""
+    """Return the names in a message, in normal form, that belong to an entity of a lane that the scope sees."""
     names = sorted(names_in(excerpt(text, MAX_READ)))
-    return {one.normal for lane in lanes if names for one in find_entities(unit, lane.lane_id, names)}
+    if not names:
+        return set()
+    with database.transaction(tenant, "read") as unit:
+        return {one.normal for lane in visible_lanes(unit, scope) for one in find_entities(unit, lane.lane_id, names)}
 
 
 def entities_in(text: str, known: Collection[str] = ()) -> tuple[str, ...]:
