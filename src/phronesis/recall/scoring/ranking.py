@@ -40,12 +40,12 @@ def words(signals: Signals, places: Rows) -> Floats:
 
 def window(signals: Signals, places: Rows) -> Floats:
     """Z of BM25 of the text with up to four on either side, the topic of the talk (``lane_arrays.WINDOW_REACH``)."""
-    return signals.window_spread.z(signals.window[places])
+    return signals.window[places]
 
 
 def pair(signals: Signals, places: Rows) -> Floats:
     """Z of BM25 of the text with the one before it: an answer whose question contains the words."""
-    return signals.pair_spread.z(signals.pair[places])
+    return signals.pair[places]
 
 
 def previous(signals: Signals, places: Rows) -> Floats:
