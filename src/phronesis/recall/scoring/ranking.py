@@ -119,7 +119,7 @@ def when_time(signals: Signals, places: Rows) -> Floats:
 
 def length(signals: Signals, places: Rows) -> Floats:
     """Natural logarithm of 1 + the text's terms."""
-    return np.log1p(signals.lane.layout.lengths.each[places])
+    return np.log1p(signals.lane.layout.lengths[places])
 
 
 def previous_asks(signals: Signals, places: Rows) -> Floats:
