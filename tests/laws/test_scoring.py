@@ -146,7 +146,7 @@ def test_places_follow_session_and_position() -> None:
     assert made.rows.tolist() == [2, 1, 0, 3]
     assert made.place_of.tolist() == [2, 1, 0, 3]
     assert (made.first.tolist(), made.last.tolist(), made.begins.tolist()) == ([0, 1, 1, 3], [0, 2, 2, 3], [0, 1, 3])
-    assert (made.apart, len(made), made.lengths.total) == (False, 4, 10.0)
+    assert (made.apart, len(made), float(made.lengths.sum())) == (False, 4, 10.0)
     dead = layout([7, 7, 3, -1], [1, 2, 3, 4], [True, False, True, True])
     assert (dead.place_of.tolist(), dead.apart) == ([1, -1, 0, 2], True)
     assert made.shifted(floats(1, 2, 3, 4), 1).tolist() == [0, 3, 0, 0]
@@ -158,16 +158,16 @@ def test_places_follow_session_and_position() -> None:
 
 def test_windows_grow_outwards_up_to_150_terms_and_pairs_up_to_60() -> None:
     made = layout([1] * 12, [10.0] * 12)
-    assert (made.windows.start[6], made.windows.stop[6], made.windows.lengths.each[6]) == (2, 11, 90.0)
+    assert (made.windows.start[6], made.windows.stop[6], made.windows.lengths[6]) == (2, 11, 90.0)
     assert (made.windows.start[0], made.windows.stop[0]) == (0, 5)
     full = layout([1] * 5, [50.0] * 5)
     assert (full.windows.start.tolist(), full.windows.stop.tolist()) == ([0, 0, 1, 2, 2], [3, 3, 4, 5, 5])
     over = layout([1] * 3, [50.0, 51.0, 50.0])
     assert (over.windows.start[1], over.windows.stop[1]) == (0, 2)
     assert layout([1] * 2, [30.0, 30.0]).pairs.joined.tolist() == [False, True]
-    assert layout([1] * 2, [30.0, 31.0]).pairs.lengths.each.tolist() == [31.0, 30.0]
+    assert layout([1] * 2, [30.0, 31.0]).pairs.lengths.tolist() == [31.0, 30.0]
     assert layout([1, 2], [1.0, 1.0]).pairs.joined.tolist() == [False, False]
-    assert layout([], []).pairs.lengths.total == 0.0
+    assert len(layout([], []).pairs.lengths) == 0
 
 
 # Features of places in a talk: the texts have 1 … 5 terms, the question's word is in the third.

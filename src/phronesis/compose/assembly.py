@@ -31,7 +31,7 @@ from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.browse import Browser
 from phronesis.recall.hits import origins_at
-from phronesis.recall.plan_queries import STATE_FIELDS, names_held
+from phronesis.recall.plan_queries import STATE_FIELDS
 from phronesis.recall.planner import Planner, PlanRequest
 from phronesis.recall.query import Encodings, Query, Search, SearchOptions
 from phronesis.recall.retrievers import MEMORY, PlanExecutor
@@ -143,7 +143,6 @@ class _LoadedContent:
     summary: WorkingSummary
     procedures: bool
     resources: bool
-    names: Collection[str]
     held: bool
     seed: str | None
 
@@ -220,7 +219,6 @@ class Assembler:
                 zone=request.zone,
             )
         resources = has_documents(unit, [lane.lane_id for lane in lanes])
-        names = names_held(unit, lanes, request.asked) if request.plan is None else ()
         secret, own = find_secret(unit), request.scope.write_lane
         return _LoadedContent(
             core,
@@ -228,7 +226,6 @@ class Assembler:
             summary,
             has_procedures(unit, lanes, wanted),
             resources,
-            names,
             held=any(lane.head_seq for lane in lanes),
             seed=None if secret is None else session_seed(secret, own.kind, own.name, request.session_id),
         )
@@ -249,7 +246,6 @@ class Assembler:
             limit=_limit_of(request.budget),
             as_of=as_of,
             valid_at=valid_at,
-            names=loaded.names,
         )
         return self.planner.plan(tenant, asked)
 

@@ -1,12 +1,12 @@
 """What a plan searches for: the queries of each retriever, and the time that the message asks about.
 
 The message comes first, whole, with weight 1: alone it finds most. Added to it are the parts of a message that asks
-several things, the referent of a follow-up ("does it …?"), the names mentioned, and the agent's task. No synonyms and
+several things, the referent of a follow-up ("does it …?"), and the agent's task. No names alone, no synonyms and
 no translations: they did not improve results (docs/decisions/06-retrieval-plan.md).
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
@@ -19,8 +19,7 @@ from phronesis.core.retrieval_plan import MAX_QUERIES, SubPlan, SubQuery, TimeWi
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.intent import MAX_READ, Message, MessageIntent, SentenceIntent, excerpt, identifiers, judge
 from phronesis.recall.query import names_in
-from phronesis.store.database import Database, Unit
-from phronesis.store.lanes import Lane
+from phronesis.store.database import Database
 from phronesis.store.relations import find_entities
 
 # Names, files and addresses that a message mentions, and which of its words are names in the scope.
@@ -32,15 +31,12 @@ _QUOTED: Final = re.compile(r"[\"“「『]([^\"“”「」『』\n]{2,40})[\"�
 
 
 def known_names(database: Database, tenant: str, scope: Scope, text: str) -> set[str]:
-    """Return the names in a message that belong to an entity of a lane that the scope sees."""
-    with database.transaction(tenant, "read") as unit:
-        return names_held(unit, visible_lanes(unit, scope), text)
-
-
-def names_held(unit: Unit, lanes: Iterable[Lane], text: str) -> set[str]:
-    """Return the names in a message, in normal form, that belong to an entity of any of these lanes."""
+    """Return the names in a message, in normal form, that belong to an entity of a lane that the scope sees."""
     names = sorted(names_in(excerpt(text, MAX_READ)))
-    return {one.normal for lane in lanes if names for one in find_entities(unit, lane.lane_id, names)}
+    if not names:
+        return set()
+    with database.transaction(tenant, "read") as unit:
+        return {one.normal for lane in visible_lanes(unit, scope) for one in find_entities(unit, lane.lane_id, names)}
 
 
 def entities_in(text: str, known: Collection[str] = ()) -> tuple[str, ...]:
@@ -65,12 +61,10 @@ def entities_in(text: str, known: Collection[str] = ()) -> tuple[str, ...]:
 
 PART: Final = 0.8
 FOLLOW_UP: Final = 0.7
-ENTITY: Final = 0.4
 STATE: Final = 0.3
 """Weights of the additional queries (our choice): below 1, since each says less than the message or adds to it."""
 
 MAX_PARTS: Final = 3
-MAX_ENTITIES_ASKED: Final = 4
 MAX_TOPIC: Final = 200
 MAX_STATE: Final = 400
 """Maximum characters of a follow-up's topic, and of the agent's state."""
@@ -104,9 +98,6 @@ def word_queries(
     topic = _topic(message, entities, recent)
     if topic:
         beside.append(SubQuery(f"{excerpt(whole, MAX_TOPIC)} {topic}", FOLLOW_UP, "expansion"))
-    named = " ".join(entities[:MAX_ENTITIES_ASKED])
-    if named and named.casefold() != whole.strip().casefold():
-        beside.append(SubQuery(named, ENTITY, "entity"))
     told = [value.strip() for name in STATE_FIELDS if isinstance(value := state.get(name), str) and value.strip()]
     if told:
         beside.append(SubQuery(" ".join(dict.fromkeys(told))[:MAX_STATE], STATE, "state"))
@@ -188,11 +179,9 @@ _BEFORE: Final = re.compile(r"\b(?:before|prior\sto)\s(?:the\s)?$", re.IGNORECAS
 _EARLIER: Final = re.compile("(?:之前|以前|前)(?![天年几面])")
 _ENDING: Final = re.compile("为止|為止")
 
-# Contain a date but name no time: an edition, a release, a number of a standard, a song title.
+# Contain a date but name no time: an edition, a release, a number of a standard.
 _EDITION: Final = re.compile(r"(?:\b(?:versions?|releases?|editions?|rev|tag|v)\.?\s?|版本\s?|\d-)$", re.IGNORECASE)
 _OF_EDITION: Final = re.compile(r"[\s-]?(?:editions?\b|releases?\b|版)", re.IGNORECASE)
-_TITLE: Final = re.compile("(?:Yesterday|Today|Tomorrow|Tonight|Last Night|Last Christmas|This Morning)")
-_OPENS: Final = re.compile(r"(?:^|[.!?。！？:：;；\n,，—–-])\s{0,3}[\"'“‘(（]?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +221,7 @@ def _times(text: str, now: datetime, lean: int) -> list[_Time]:
     out = []
     for one in find_times(text, now, lean=lean):
         before, after = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 12]
-        titled = _TITLE.match(text, one.start) is not None and _OPENS.search(before) is None
-        if not titled and _EDITION.search(before) is None and _OF_EDITION.match(after) is None:
+        if _EDITION.search(before) is None and _OF_EDITION.match(after) is None:
             twin = other.get((one.start, one.end))
             out.append(_Time(one.start, one.end, one.first, one.last, twin is None or twin.first != one.first))
     for known in list(out):

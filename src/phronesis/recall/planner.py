@@ -6,7 +6,7 @@ unreliable at calendar arithmetic.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, Final
@@ -102,8 +102,7 @@ class PlanRequest:
     """A validated call of ``plan``.
 
     ``recent`` are earlier texts, oldest first, in which "it" is resolved. ``resources`` says whether the scope has any,
-    None if unknown. ``now`` is the reference time of the message's relative times. ``names`` are the names in the
-    message that the scope knows, None if not looked up yet.
+    None if unknown. ``now`` is the reference time of the message's relative times.
     """
 
     message: str
@@ -115,7 +114,6 @@ class PlanRequest:
     limit: int | None = None
     as_of: datetime | None = None
     valid_at: datetime | None = None
-    names: Collection[str] | None = None
 
 
 def _planned_by_model(
@@ -254,9 +252,7 @@ class Planner:
     def _by_rules(self, tenant: str, asked: PlanRequest, now: datetime) -> RetrievalPlan:
         message = read_message(asked.message)
         decided = decide(message)
-        names = asked.names
-        if names is None:
-            names = () if self.database is None else known_names(self.database, tenant, asked.scope, asked.message)
+        names = () if self.database is None else known_names(self.database, tenant, asked.scope, asked.message)
         entities = entities_in(asked.message, names)
         window = window_of(decided, now)
         queries, of_memory, of_resources = word_queries(

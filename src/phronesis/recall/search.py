@@ -80,10 +80,7 @@ This project's choice: below 1, since words unknown to the scope may ask for som
 """
 
 SPARE: Final = 2
-"""Candidates read for each result if both an item and its source message may be among them."""
-
-SPARE_MESSAGES: Final = 5
-"""Additional candidates for messages alone: some repeat others verbatim."""
+"""Candidates read for each result otherwise: an item and its source message may be among them, or repetitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +95,15 @@ class _Lane:
 
 @dataclass(frozen=True, slots=True)
 class Formulas:
-    """The ranking formulas, without and with vectors, of memory and of document sections."""
+    """The ranking formulas of memory, without and with vectors; those of document sections are fixed."""
 
     words: Formula = A12
     dense: Formula = B12
-    sections: Formula = A12
-    sections_dense: Formula = SECTIONS
 
     def of(self, home: Home, *, dense: bool) -> Formula:
         """Return the formula of a store."""
         if home is RESOURCES:
-            return self.sections_dense if dense else self.sections
+            return SECTIONS if dense else A12
         return self.dense if dense else self.words
 
 
@@ -157,7 +152,8 @@ class Searcher:
     ) -> SearchResult:
         signals = self._signals(unit, lanes, query, asked)
         formula = self.formulas.of(lanes[0].index.home, dense=any(one.dense is not None for one in signals))
-        limit, every = _read_count(query, lanes), query.wanted.parts is not None
+        limit = query.limit * (SPARE if query.wanted.as_of is None else OVERFETCH)
+        every = query.wanted.parts is not None
         ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=max(CANDIDATES, 2 * limit))
         laid = [(lane.laid.layout, lane.index.item_ids) for lane in lanes]
         hits = best_hits(laid, signals, ranked, limit=limit, crowding=formula.crowding, every=every)
@@ -325,15 +321,6 @@ def _channels(signals: Sequence[Signals]) -> tuple[str, ...]:
         named = {"dense": one.dense, "speaker": one.lane.speaker, "mention": one.lane.mention}
         used |= {name for name, value in named.items() if value is not None}
     return tuple(sorted(used))
-
-
-def _read_count(query: Query, lanes: Sequence[_Lane]) -> int:
-    """Return the number of items to read: some are dropped by their history, or as repetitions."""
-    if query.wanted.as_of is not None:
-        return query.limit * OVERFETCH
-    if all(lane.index.kinds.keys() <= {"message"} for lane in lanes):
-        return query.limit + max(SPARE_MESSAGES, query.limit // 4)
-    return query.limit * SPARE
 
 
 def _abstains(hits: Sequence[Hit], signals: Sequence[Signals], formula: Formula) -> bool:

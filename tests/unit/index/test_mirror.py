@@ -1,7 +1,6 @@
 """An index outside the database is a copy: it is kept in step, never believed, and repaired from the database."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -85,14 +84,6 @@ def hits(memory: Memory, query: str = "formate copper", **given: Any) -> list[st
 
 def checked(memory: Memory) -> Check:
     return next(check for check in memory.admin.doctor().checks if check.name == "index")
-
-
-@contextmanager
-def without_pause(memory: Memory) -> Iterator[None]:
-    searcher = memory.admin.components.searcher
-    assert isinstance(searcher, MirroredSearch)
-    searcher._away_until = float("-inf")
-    yield
 
 
 def test_an_item_and_each_claim_are_documents_with_what_they_are_found_by(memory: Memory, index: Shaky) -> None:
@@ -218,8 +209,10 @@ def test_while_it_is_away_the_database_answers_and_nothing_is_lost(memory: Memor
     assert (checked(memory).ok, checked(memory).detail) == (False, "away")
     other = added(memory, CHINESE)
     index.down = False
-    with without_pause(memory):
-        assert hits(memory, "甲酸占比")[0] == f"{other.id}::claim::c2"
+    searcher = memory.admin.components.searcher
+    assert isinstance(searcher, MirroredSearch)
+    searcher._away_until = float("-inf")
+    assert hits(memory, "甲酸占比")[0] == f"{other.id}::claim::c2"
     assert set(by_id(index)) == {item.id, f"{item.id}::claim::c1", other.id, f"{other.id}::claim::c2"}
 
 

@@ -74,7 +74,7 @@ def test_parts_go_to_the_retriever_that_they_are_for() -> None:
     assert found.resources_needed
     assert found.memory is not None
     assert found.resources is not None
-    assert [query.origin for query in found.memory.queries] == ["message", "part", "entity"]
+    assert [query.origin for query in found.memory.queries] == ["message", "part"]
     assert found.memory.queries[1].text == "Did Zhang Wei call yesterday?"
     assert found.resources.queries[1].text == "What does the manual say about port 443?"
     assert found.queries[0] == SubQuery(found.message)

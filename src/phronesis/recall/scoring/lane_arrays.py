@@ -85,25 +85,12 @@ ALONE: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
-    """The term count of each place's unit (text, window or pair), and their total."""
-
-    each: Floats
-    total: float
-
-
-def lengths_of(each: Floats) -> Lengths:
-    """Return lengths with their sum."""
-    return Lengths(each.astype(np.float32, copy=False), float(each.sum(dtype=np.float64)))
-
-
-@dataclass(frozen=True, slots=True)
 class Windows:
     """Each place's window, as the half-open range of its places, and its length in terms."""
 
     start: Rows
     stop: Rows
-    lengths: Lengths
+    lengths: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +98,7 @@ class Pairs:
     """Each place's pair: whether it is joined with the previous place, and its length."""
 
     joined: Mask
-    lengths: Lengths
+    lengths: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +115,7 @@ class Layout:
     first: Rows
     last: Rows
     begins: Rows
-    lengths: Lengths
+    lengths: Floats
     windows: Windows
     pairs: Pairs
     apart: bool
@@ -170,14 +157,14 @@ def make_layout(*, sessions: Rows, positions: Rows, offsets: Rows, alive: Mask, 
     counts = np.diff(begins, append=np.int64(size))
     first = np.repeat(begins, counts)
     last = np.repeat(begins + counts - 1, counts)
-    by_place = lengths[rows]
+    by_place = lengths[rows].astype(np.float32, copy=False)
     return Layout(
         rows=rows,
         place_of=place_of,
         first=first,
         last=last,
         begins=begins,
-        lengths=lengths_of(by_place),
+        lengths=by_place,
         windows=_windows(by_place, first, last),
         pairs=_pairs(by_place, first),
         apart=len(begins) == size,
@@ -203,14 +190,14 @@ def _windows(lengths: Floats, first: Rows, last: Rows) -> Windows:
             grows &= more <= WINDOW_TOKENS
             np.copyto(total, more, where=grows)
             reach[side] += grows
-    return Windows(places - reach[-1], places + reach[1] + 1, lengths_of(total))
+    return Windows(places - reach[-1], places + reach[1] + 1, total)
 
 
 def _pairs(lengths: Floats, first: Rows) -> Pairs:
     places = np.arange(len(lengths), dtype=np.int64)
     before = np.concatenate((np.zeros(1, np.float32), lengths[:-1])) if len(lengths) else lengths
     joined = (places > first) & (lengths + before <= PAIR_TOKENS)
-    return Pairs(joined, lengths_of(np.where(joined, lengths + before, lengths)))
+    return Pairs(joined, np.where(joined, lengths + before, lengths))
 
 
 _HEADS: Final = np.dtype([("flags", "u1"), ("day", "<u4"), ("importance", "u1"), ("stage", "u1")])

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
-from phronesis.recall.scoring.lane_arrays import Floats, Layout, Lengths, Rows
+from phronesis.recall.scoring.lane_arrays import Floats, Layout, Rows
 
 MAX_TERMS: Final = 64
 """Maximum terms of a question that are looked up: a question has five to ten, and pasted pages must stay fast."""
@@ -76,10 +76,10 @@ _Laid = Sequence[tuple[Layout, Frequencies]]
 
 def text_scores(lanes: _Laid) -> list[Floats]:
     """Return BM25 of each place's own text, one array a lane (Robertson & Zaragoza 2009; k1 1.2, b .75)."""
-    average = mean_length([layout.lengths for layout, _ in lanes])
+    saturations = _saturations([layout.lengths for layout, _ in lanes])
     out = []
-    for layout, found in lanes:
-        saturation, scores = saturation_of(layout.lengths, average), np.zeros(len(layout), dtype=np.float32)
+    for (layout, found), saturation in zip(lanes, saturations, strict=True):
+        scores = np.zeros(len(layout), dtype=np.float32)
         for one, weight in zip(found.postings, found.asked * found.idf, strict=True):
             scores[one.places] += weight * one.counts / (one.counts + saturation[one.places])
         out.append(scores)
@@ -96,16 +96,12 @@ def coverage(layout: Layout, found: Frequencies) -> Floats:
     return np.minimum(share, np.float32(1.0), out=share)
 
 
-def saturation_of(lengths: Lengths, average: float) -> Floats:
-    """Return the term that BM25 adds to tf in its denominator, for each place: k1 (1 - b + b length / average)."""
+def _saturations(lengths: Sequence[Floats]) -> list[Floats]:
+    """Return, by lane and place, what BM25 adds to tf in its denominator: k1 (1 - b + b length / average)."""
+    count = sum(map(len, lengths))
+    average = sum(float(one.sum(dtype=np.float64)) for one in lengths) / count if count else 0.0
     slope = K1 * B / average if average else 0.0
-    return lengths.each * np.float32(slope) + np.float32(K1 * (1.0 - B))
-
-
-def mean_length(lengths: Sequence[Lengths]) -> float:
-    """Return the mean length of all lanes' texts together; 0 if there are none."""
-    count = sum(len(one.each) for one in lengths)
-    return sum(one.total for one in lengths) / count if count else 0.0
+    return [one * np.float32(slope) + np.float32(K1 * (1.0 - B)) for one in lengths]
 
 
 # Lexical scores of the surrounding conversation: BM25 of windows and of pairs.
@@ -121,10 +117,9 @@ def pair_scores(lanes: _Laid) -> list[Floats]:
     return _scores(lanes, [layout.pairs.lengths for layout, _ in lanes], _count_in_pairs)
 
 
-def _scores(lanes: _Laid, lengths: Sequence[Lengths], count: Callable[[Layout, Posting], Floats]) -> list[Floats]:
+def _scores(lanes: _Laid, lengths: Sequence[Floats], count: Callable[[Layout, Posting], Floats]) -> list[Floats]:
     """Return BM25 of stretches of several places; ``count`` gives a term's frequency in that of every place."""
-    total, average = sum(len(one.each) for one in lengths), mean_length(lengths)
-    saturations = [saturation_of(one, average) for one in lengths]
+    total, saturations = sum(map(len, lengths)), _saturations(lengths)
     out = [np.zeros(len(layout), dtype=np.float32) for layout, _ in lanes]
     # Term by term: an array of ten thousand stays in the CPU's first caches, a table of all terms does not.
     for n, asked in enumerate(lanes[0][1].asked if lanes else ()):

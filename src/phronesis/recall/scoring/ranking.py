@@ -40,12 +40,12 @@ def words(signals: Signals, places: Rows) -> Floats:
 
 def window(signals: Signals, places: Rows) -> Floats:
     """Z of BM25 of the text with up to four on either side, the topic of the talk (``lane_arrays.WINDOW_REACH``)."""
-    return signals.window_spread.z(signals.window[places])
+    return signals.window[places]
 
 
 def pair(signals: Signals, places: Rows) -> Floats:
     """Z of BM25 of the text with the one before it: an answer whose question contains the words."""
-    return signals.pair_spread.z(signals.pair[places])
+    return signals.pair[places]
 
 
 def previous(signals: Signals, places: Rows) -> Floats:
@@ -119,7 +119,7 @@ def when_time(signals: Signals, places: Rows) -> Floats:
 
 def length(signals: Signals, places: Rows) -> Floats:
     """Natural logarithm of 1 + the text's terms."""
-    return np.log1p(signals.lane.layout.lengths.each[places])
+    return np.log1p(signals.lane.layout.lengths[places])
 
 
 def previous_asks(signals: Signals, places: Rows) -> Floats:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 import numpy as np
 
 from phronesis.core.lexical_index import ScopeIndex
-from phronesis.recall.scoring.lane_arrays import Floats, Layout, Mask, Rows, Spread, spread_of
+from phronesis.recall.scoring.lane_arrays import Floats, Layout, Mask, Rows, spread_of
 from phronesis.recall.scoring.lexical_scores import (
     coverage,
     frequencies,
@@ -239,7 +239,7 @@ class LaneInput:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """One lane's scores by place for one question; ``*_spread`` are over all lanes of the scope."""
+    """One lane's scores by place for one question; ``words``, ``window`` and ``pair`` are z of BM25 over all lanes."""
 
     lane: LaneInput
     question: Question
@@ -247,8 +247,6 @@ class Signals:
     coverage: Floats
     window: Floats
     pair: Floats
-    window_spread: Spread
-    pair_spread: Spread
     touched: Mask = field(repr=False)
     """Where the text or its window contains a word of the question."""
     dense: Floats | None = None
@@ -269,9 +267,8 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
     texts = text_scores(laid)
     apart = all(lane.layout.apart for lane in lanes)
     windows, pairs = (texts, texts) if apart else (window_scores(laid), pair_scores(laid))
-    spreads = [spread_of(scores) for scores in (texts, windows, pairs)]
-    words = [spreads[0].z(scores) for scores in texts]
-    dense = _standardise(lanes, words)
+    words, window, pair = map(_standardise, (texts, windows, pairs))
+    dense = _standardise_cosines(lanes, words)
     further = further_scores([(lane.index, lane.layout) for lane in lanes], question.further)
     return [
         Signals(
@@ -279,10 +276,8 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
             question=question,
             words=words[n],
             coverage=coverage(lane.layout, found[n]),
-            window=windows[n],
-            pair=pairs[n],
-            window_spread=spreads[1],
-            pair_spread=spreads[2],
+            window=window[n],
+            pair=pair[n],
             touched=windows[n] > 0,
             dense=dense[n],
             known=found[n].known,
@@ -294,7 +289,13 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
     ]
 
 
-def _standardise(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequence[Floats | None]:
+def _standardise(scores: Sequence[Floats]) -> list[Floats]:
+    """Return each lane's scores as z."""
+    spread = spread_of(scores)
+    return [spread.z(one) for one in scores]
+
+
+def _standardise_cosines(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequence[Floats | None]:
     """Return each lane's cosines as z.
 
     ``words`` are z of BM25, which replace missing vectors, bounded.
