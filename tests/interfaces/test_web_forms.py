@@ -99,7 +99,7 @@ def test_a_list_is_exported_page_by_page(memory: Memory, browser: TestClient, mo
     assert browser.get("/memories/export?q=tank+3&format=csv").text.count("Tank 3") == 1
     assert browser.get("/memories/export?format=xml").status_code == 400
     chosen = send(browser, "/memories/export", id=[NOBODY])
-    assert (chosen.text, chosen.headers["Content-Disposition"]) == ("", 'attachment; filename="memories.jsonl"')
+    assert (chosen.text, chosen.headers["Content-Disposition"]) == ("", "attachment; filename*=utf-8''memories.jsonl")
 
 
 @pytest.mark.parametrize(
