@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from phronesis import Memory
 from phronesis.reasoning.catalysis.pubchem import Compound, Compounds
@@ -78,7 +78,7 @@ def _people(memory: Memory) -> None:
 
 
 def _contradictions(memory: Memory) -> None:
-    where = {"user_id": "wei", "occurred_at": "2026-05-04T10:00:00Z"}
+    where: dict[str, Any] = {"user_id": "wei", "occurred_at": "2026-05-04T10:00:00Z"}
     for name in ("Wei", "Li"):
         memory.add(f"Name is {name}.", kind="profile", subject="user", key="name", value=name, **where)
 

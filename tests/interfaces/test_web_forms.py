@@ -123,6 +123,12 @@ def test_errors_stay_within_the_frame(browser: TestClient, path: str, status: in
     assert 'hx-swap-oob="true"' in part.text
 
 
+@pytest.mark.parametrize(("path", "accept"), [("/nope", "*/*"), ("/api/v1/nope", "text/html")])
+def test_what_is_not_there_is_a_problem_for_a_program(browser: TestClient, path: str, accept: str) -> None:
+    answer = browser.get(path, headers={"Accept": accept})
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+
+
 def test_a_failure_stays_within_the_frame(memory: Memory, browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_args: Any, **_named: Any) -> None:
         raise RuntimeError("no bar")
