@@ -1,7 +1,5 @@
 """Work on a list: add, edit in place, act on one or on many, undo, export, and the names that are suggested."""
 
-import csv
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -101,24 +99,6 @@ def test_what_is_chosen_is_archived_together_and_undone_together(memory: Memory,
     undo(page)
     expect(page.locator("article .badge", has_text="archived")).to_have_count(0)
     assert len(memory.get_all(user_id="bea")) == 4
-
-
-def test_a_list_is_exported_and_so_is_what_is_chosen(memory: Memory, visit: Visit, tmp_path: Path) -> None:
-    memory.add("Das Öl, 5 °C", kind="fact", user_id="dora")
-    memory.add("=1+2", kind="fact", user_id="dora", metadata={"shelf": 4})
-    page = visit.see("/memories?user=dora&kind=fact")
-    with page.expect_download() as lines:
-        page.get_by_role("link", name="JSON Lines").click()
-    lines.value.save_as(tmp_path / "all.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text("utf-8").splitlines()]
-    assert [row["content"] for row in rows] == ["=1+2", "Das Öl, 5 °C"]
-    card(page, "=1+2").get_by_role("checkbox").check()
-    with page.expect_download() as table:
-        page.get_by_role("button", name="CSV").click()
-    table.value.save_as(tmp_path / "chosen.csv")
-    with (tmp_path / "chosen.csv").open(encoding="utf-8-sig", newline="") as file:
-        (row,) = csv.DictReader(file)
-    assert (row["content"], row["metadata"], row["user_id"]) == ("'=1+2", '{"shelf": 4}', "dora")
 
 
 def test_several_are_erased_once_their_number_was_typed(memory: Memory, visit: Visit) -> None:

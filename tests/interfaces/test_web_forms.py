@@ -1,5 +1,6 @@
 """Forms without scripts: the notice that the next page shows, what undoes an action, and errors within the frame."""
 
+import csv
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -98,6 +99,10 @@ def test_a_list_is_exported_page_by_page(memory: Memory, browser: TestClient, mo
     assert [json.loads(line)["content"] for line in lines] == [f"Tank {n} holds acid." for n in (4, 3, 2, 1, 0)]
     assert browser.get("/memories/export?q=tank+3&format=csv").text.count("Tank 3") == 1
     assert browser.get("/memories/export?format=xml").status_code == 400
+    (formula,) = memory.add("=1+2", kind="fact", user_id="dora", metadata={"shelf": 4}).items
+    table = send(browser, "/memories/export", id=[formula.id], format="csv").text
+    (row,) = csv.DictReader(table.removeprefix("\ufeff").splitlines())
+    assert (row["content"], row["metadata"], row["user_id"]) == ("'=1+2", '{"shelf": 4}', "dora")
     chosen = send(browser, "/memories/export", id=[NOBODY])
     assert (chosen.text, chosen.headers["Content-Disposition"]) == ("", "attachment; filename*=utf-8''memories.jsonl")
 
