@@ -1,12 +1,10 @@
 """Work on a list: add, edit in place, act on one or on many, undo, export, and the names that are suggested."""
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import Visit, served
+from browsing import Visit
 from phronesis import Memory
 
 
@@ -143,32 +141,3 @@ def test_an_error_stays_in_the_frame(memory: Memory, visit: Visit) -> None:
     expect(page.get_by_role("alert")).to_contain_text("expected_version")
     expect(page.get_by_label("Text")).to_have_value("The door is green.")
     forgive_refusals(visit)
-
-
-def test_many_are_chosen_in_the_lists_of_experience_runs_and_documents(
-    open_tab: Callable[..., Visit], tmp_path: Path
-) -> None:
-    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy={"embedder": "none"}) as memory:
-        for n in range(2):
-            memory.ingest({"attempt": f"built it, try {n}", "label": "failure", "source_ref": f"ci/{n}"})
-            memory.runs.record({"run_id": f"run-{n}", "output": {"M1": "Cu"}})
-            memory.resources.ingest(f"# Manual {n}\n\nTurn it off.", uri=f"docs/{n}.md", media_type="text/markdown")
-        memory.flush()
-        with served(memory) as address:
-            visit = open_tab(address=address)
-            for path in ("/experience?layer=l1", "/runs", "/resources"):
-                page = visit.see(path)
-                page.get_by_label("Select all").check()
-                with page.expect_download() as download:
-                    page.get_by_role("button", name="JSON Lines").click()
-                assert len(Path(download.value.path()).read_text("utf-8").splitlines()) == 2
-                visit.shot(f"chosen-{path.strip('/').partition('?')[0]}")
-            page = visit.see("/experience?layer=l1")
-            page.get_by_label("Select all").check()
-            page.get_by_role("button", name="Archive", exact=True).click()
-            expect(page.locator("#notices")).to_contain_text("Archived")
-            assert not memory.get_all(kinds=["l1"])
-            undo(page)
-            expect(page.locator("#notices")).to_contain_text("Rolled back")
-            assert len(memory.get_all(kinds=["l1"])) == 2
-            page.goto("about:blank")  # before the server stops

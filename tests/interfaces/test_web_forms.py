@@ -107,6 +107,18 @@ def test_a_list_is_exported_page_by_page(memory: Memory, browser: TestClient, mo
     assert (chosen.text, chosen.headers["Content-Disposition"]) == ("", "attachment; filename*=utf-8''memories.jsonl")
 
 
+def test_many_are_chosen_in_the_lists_of_experience_runs_and_documents(memory: Memory, browser: TestClient) -> None:
+    for n in range(2):
+        memory.ingest({"attempt": f"built it, try {n}", "label": "failure", "source_ref": f"ci/{n}"})
+        memory.runs.record({"run_id": f"run-{n}", "output": {"M1": "Cu"}})
+        memory.resources.ingest(f"# Manual {n}\n\nTurn it off.", uri=f"docs/{n}.md", media_type="text/markdown")
+    for path, kind in (("/experience?layer=l1", "l1"), ("/runs", "run"), ("/resources", "document")):
+        shown = browser.get(path).text
+        assert shown.count('form="selection"') == 2, path
+        assert 'id="selection" method="post" action="/memories/export"' in shown
+        assert f"/memories/export?format=csv&amp;kind={kind}" in shown
+
+
 @pytest.mark.parametrize(
     ("path", "status", "words"),
     [
