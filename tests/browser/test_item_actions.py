@@ -1,14 +1,10 @@
 """Work on a list: add, edit in place, act on one or on many, undo, export, and the names that are suggested."""
 
-import csv
-import json
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import Visit, served
+from browsing import Visit
 from phronesis import Memory
 
 
@@ -103,24 +99,6 @@ def test_what_is_chosen_is_archived_together_and_undone_together(memory: Memory,
     assert len(memory.get_all(user_id="bea")) == 4
 
 
-def test_a_list_is_exported_and_so_is_what_is_chosen(memory: Memory, visit: Visit, tmp_path: Path) -> None:
-    memory.add("Das Öl, 5 °C", kind="fact", user_id="dora")
-    memory.add("=1+2", kind="fact", user_id="dora", metadata={"shelf": 4})
-    page = visit.see("/memories?user=dora&kind=fact")
-    with page.expect_download() as lines:
-        page.get_by_role("link", name="JSON Lines").click()
-    lines.value.save_as(tmp_path / "all.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text("utf-8").splitlines()]
-    assert [row["content"] for row in rows] == ["=1+2", "Das Öl, 5 °C"]
-    card(page, "=1+2").get_by_role("checkbox").check()
-    with page.expect_download() as table:
-        page.get_by_role("button", name="CSV").click()
-    table.value.save_as(tmp_path / "chosen.csv")
-    with (tmp_path / "chosen.csv").open(encoding="utf-8-sig", newline="") as file:
-        (row,) = csv.DictReader(file)
-    assert (row["content"], row["metadata"], row["user_id"]) == ("'=1+2", '{"shelf": 4}', "dora")
-
-
 def test_several_are_erased_once_their_number_was_typed(memory: Memory, visit: Visit) -> None:
     for n in range(2):
         memory.add(f"Gate {n} opens with 771{n}.", kind="fact", user_id="eve")
@@ -163,32 +141,3 @@ def test_an_error_stays_in_the_frame(memory: Memory, visit: Visit) -> None:
     expect(page.get_by_role("alert")).to_contain_text("expected_version")
     expect(page.get_by_label("Text")).to_have_value("The door is green.")
     forgive_refusals(visit)
-
-
-def test_many_are_chosen_in_the_lists_of_experience_runs_and_documents(
-    open_tab: Callable[..., Visit], tmp_path: Path
-) -> None:
-    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy={"embedder": "none"}) as memory:
-        for n in range(2):
-            memory.ingest({"attempt": f"built it, try {n}", "label": "failure", "source_ref": f"ci/{n}"})
-            memory.runs.record({"run_id": f"run-{n}", "output": {"M1": "Cu"}})
-            memory.resources.ingest(f"# Manual {n}\n\nTurn it off.", uri=f"docs/{n}.md", media_type="text/markdown")
-        memory.flush()
-        with served(memory) as address:
-            visit = open_tab(address=address)
-            for path in ("/experience?layer=l1", "/runs", "/resources"):
-                page = visit.see(path)
-                page.get_by_label("Select all").check()
-                with page.expect_download() as download:
-                    page.get_by_role("button", name="JSON Lines").click()
-                assert len(Path(download.value.path()).read_text("utf-8").splitlines()) == 2
-                visit.shot(f"chosen-{path.strip('/').partition('?')[0]}")
-            page = visit.see("/experience?layer=l1")
-            page.get_by_label("Select all").check()
-            page.get_by_role("button", name="Archive", exact=True).click()
-            expect(page.locator("#notices")).to_contain_text("Archived")
-            assert not memory.get_all(kinds=["l1"])
-            undo(page)
-            expect(page.locator("#notices")).to_contain_text("Rolled back")
-            assert len(memory.get_all(kinds=["l1"])) == 2
-            page.goto("about:blank")  # before the server stops

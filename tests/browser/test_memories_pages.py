@@ -82,7 +82,7 @@ def test_a_key_opens_the_pages_and_bounds_what_they_show(
     open_tab: Callable[..., Visit], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     url = f"sqlite:///{tmp_path_factory.mktemp('keys') / 'memory.db'}"
-    with Memory.open(url) as memory:
+    with Memory.open(url, policy={"embedder": "none"}) as memory:
         (item,) = memory.add("The press runs at four bar.", kind="fact").items
         token, _ = memory.admin.keys.create("read", label="ann's laptop", actor="user")
         with served(memory, keys_required=True) as address:

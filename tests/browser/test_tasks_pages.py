@@ -31,7 +31,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         memory.flush()
     with Memory.open(url, policy={"embedder": "none"}) as memory:
         memory.add("I live in Oslo.", user_id="lin")
-        memory.add("I'm allergic to pears.", user_id="ana")
+        memory.add("I'm allergic to pears.", user_id="eve")
+        memory.add("I live in Porto.", user_id="ana")
         said = [{"role": "user", "content": "I'm allergic to peanuts."}, {"role": "tool", "content": BAIT}]
         memory.commit_turn("monday", said, user_id="lin")
         memory.commit_turn("tuesday", [{"role": "user", "content": KEY}], user_id="lin")
@@ -41,7 +42,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         memory.flush()
         with served(memory) as address:
             yield address
-        assert not [item for item in memory.get_all(user_id="ana") if item.user_id]
 
 
 Step = Callable[[Page], None]
@@ -79,7 +79,7 @@ def day(ago: int) -> str:
 
 STEPS: dict[str, list[Step]] = {
     "correct a wrong allergy": [
-        *(go("People"), click("ana"), unfold("Correct or end")),
+        *(go("People"), click("eve"), unfold("Correct or end")),
         *(fill("Allergy", "walnuts"), click("Save", "button"), see("walnuts")),
     ],
     "see why the agent said something": [
@@ -88,7 +88,7 @@ STEPS: dict[str, list[Step]] = {
     ],
     "delete everything about Ana": [
         *(go("People"), click("ana"), unfold("Delete everything about ana")),
-        *(fill("to confirm", "ana"), click("Erase permanently", "button"), see("Erased")),
+        *(fill("to confirm", "ana"), click("Erase permanently", "button"), see('"clean": true')),
     ],
     "find what failed last week": [
         *(go("Experience"), lambda page: page.get_by_label("Outcome").select_option("failure")),

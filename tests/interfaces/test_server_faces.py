@@ -78,13 +78,3 @@ def test_models_are_let_in_and_counted_before_they_have_a_session(
     lines = [json.loads(record.message) for record in caplog.records]
     assert [one["route"] for one in lines] == ["/mcp"] * 6
     assert [one["key"] for one in lines] == [None, None, None, key.id, key.id, None]
-
-
-def test_what_is_not_there_is_a_page_for_a_browser_and_a_problem_for_a_program(memory: Memory) -> None:
-    with served_api(make_server_app(memory, Serving())) as address:
-        page = httpx2.get(f"{address}/nope", headers={"Accept": "text/html,*/*"})
-        assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
-        assert "default-src 'self'" in page.headers["content-security-policy"]
-        for path, accept in (("/nope", "*/*"), ("/api/v1/nope", "text/html")):
-            problem = httpx2.get(f"{address}{path}", headers={"Accept": accept})
-            assert (problem.status_code, problem.headers["content-type"]) == (404, "application/problem+json")

@@ -1,5 +1,6 @@
 """Forms without scripts: the notice that the next page shows, what undoes an action, and errors within the frame."""
 
+import csv
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -98,8 +99,24 @@ def test_a_list_is_exported_page_by_page(memory: Memory, browser: TestClient, mo
     assert [json.loads(line)["content"] for line in lines] == [f"Tank {n} holds acid." for n in (4, 3, 2, 1, 0)]
     assert browser.get("/memories/export?q=tank+3&format=csv").text.count("Tank 3") == 1
     assert browser.get("/memories/export?format=xml").status_code == 400
+    (formula,) = memory.add("=1+2", kind="fact", user_id="dora", metadata={"shelf": 4}).items
+    table = send(browser, "/memories/export", id=[formula.id], format="csv").text
+    (row,) = csv.DictReader(table.removeprefix("\ufeff").splitlines())
+    assert (row["content"], row["metadata"], row["user_id"]) == ("'=1+2", '{"shelf": 4}', "dora")
     chosen = send(browser, "/memories/export", id=[NOBODY])
-    assert (chosen.text, chosen.headers["Content-Disposition"]) == ("", 'attachment; filename="memories.jsonl"')
+    assert (chosen.text, chosen.headers["Content-Disposition"]) == ("", "attachment; filename*=utf-8''memories.jsonl")
+
+
+def test_many_are_chosen_in_the_lists_of_experience_runs_and_documents(memory: Memory, browser: TestClient) -> None:
+    for n in range(2):
+        memory.ingest({"attempt": f"built it, try {n}", "label": "failure", "source_ref": f"ci/{n}"})
+        memory.runs.record({"run_id": f"run-{n}", "output": {"M1": "Cu"}})
+        memory.resources.ingest(f"# Manual {n}\n\nTurn it off.", uri=f"docs/{n}.md", media_type="text/markdown")
+    for path, kind in (("/experience?layer=l1", "l1"), ("/runs", "run"), ("/resources", "document")):
+        shown = browser.get(path).text
+        assert shown.count('form="selection"') == 2, path
+        assert 'id="selection" method="post" action="/memories/export"' in shown
+        assert f"/memories/export?format=csv&amp;kind={kind}" in shown
 
 
 @pytest.mark.parametrize(
@@ -121,6 +138,12 @@ def test_errors_stay_within_the_frame(browser: TestClient, path: str, status: in
     assert part.status_code == status
     assert "<nav" not in part.text
     assert 'hx-swap-oob="true"' in part.text
+
+
+@pytest.mark.parametrize(("path", "accept"), [("/nope", "*/*"), ("/api/v1/nope", "text/html")])
+def test_what_is_not_there_is_a_problem_for_a_program(browser: TestClient, path: str, accept: str) -> None:
+    answer = browser.get(path, headers={"Accept": accept})
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
 
 
 def test_a_failure_stays_within_the_frame(memory: Memory, browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

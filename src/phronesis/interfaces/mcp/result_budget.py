@@ -108,15 +108,19 @@ def record_within(record: Any, budget: int, count: Count, *, lists: Sequence[str
     gone = 0
     while (size := count(_dump_json(plain))) > budget:
         share = 1 - budget / size
-        longest = max(_lists(plain), key=lambda found: len(_dump_json(found)), default=[])
-        text = max((found[2] for found in _texts(plain)), key=len, default="")
-        if longest and len(text) < len(_dump_json(plain)) / 2:
+        parts = list(_parts(plain))
+        longest = max((one for *_, one in parts if isinstance(one, list)), key=_json_length, default=[])
+        texts = [part for part in parts if isinstance(part[2], str)]
+        holder, name, text = max(texts, key=lambda part: len(part[2]), default=(plain, "", ""))
+        if longest and len(text) < _json_length(plain) / 2:
             number = max(1, int(len(longest) * share / 2))
             del longest[-number:]
             gone += number
             plain[LEFT_OUT] = gone
-        elif not _shorten(plain, share):
+        elif len(text) < LEAST_TEXT:
             return {LEFT_OUT: gone} if gone else {}
+        else:
+            holder[name] = f"{text[: min(int(len(text) * (1 - share)), len(text) - 2)]}…"
     return plain
 
 
@@ -154,37 +158,21 @@ def _compact(value: Any) -> Any:
     return {name: one for name, one in members if one is not None and one not in ("", [], {})}
 
 
-def _lists(value: Any) -> Iterator[list[Any]]:
-    """Yield the lists of a record, nested ones included."""
-    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if isinstance(value, list):
-        yield value
-    for one in members:
-        yield from _lists(one)
-
-
-def _shorten(plain: dict[str, Any], share: float) -> bool:
-    """Shorten the longest text of a record by ``share``; return False if none is worth cutting."""
-    holder, name, text = max(_texts(plain), key=lambda found: len(found[2]), default=(plain, "", ""))
-    kept = min(int(len(text) * (1 - share)), len(text) - 2)
-    if len(text) < LEAST_TEXT:
-        return False
-    holder[name] = f"{text[: max(kept, 0)]}…"
-    return True
-
-
 LEAST_TEXT: Final = 40
 """Characters of a text that is no longer cut: ids and names."""
 
 
-def _texts(value: Any) -> Iterator[tuple[Any, Any, str]]:
-    """Yield the texts of a record, each with its container and its name or index there."""
-    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, one in members:
-        if isinstance(one, str):
+def _parts(value: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the lists and texts of a record, each with its container and its name or index there."""
+    for name, one in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(one, str | list):
             yield value, name, one
-        else:
-            yield from _texts(one)
+        if isinstance(one, dict | list):
+            yield from _parts(one)
+
+
+def _json_length(value: Any) -> int:
+    return len(_dump_json(value))
 
 
 def _dump_json(value: Any) -> str:

@@ -215,11 +215,18 @@ HEADERS: Final = {
 """Security headers: no external sources, no inline code. Charts and drawings of molecules set styles on elements."""
 
 
-def json_lines_file(name: str, rows: Iterable[Any]) -> Response:
-    """Return rows as a file of JSON lines to download."""
-    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    named = f"attachment; filename*=utf-8''{quote(name, safe='')}.jsonl"
-    return StreamingResponse(lines, media_type="application/x-ndjson", headers={"Content-Disposition": named})
+def download(name: str, lines: Iterable[str], media_type: str = "application/x-ndjson") -> Response:
+    """Return lines as a file to download. A lone surrogate becomes a question mark, as on the pages."""
+    return StreamingResponse(
+        (line.encode("utf-8", "replace") for line in lines),
+        media_type=f"{media_type}; charset=utf-8",
+        headers={"Content-Disposition": f"attachment; filename*=utf-8''{quote(name, safe='')}"},
+    )
+
+
+def json_lines(rows: Iterable[Any]) -> Iterator[str]:
+    """Yield rows as JSON, each on a line."""
+    return (f"{json.dumps(as_json(row), ensure_ascii=False)}\n" for row in rows)
 
 
 _UNFRAMED: Final = frozenset({HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.TOO_MANY_REQUESTS})

@@ -4,14 +4,15 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import chain, islice
 from types import SimpleNamespace
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, Response
-from fastapi.responses import StreamingResponse
 
 from phronesis.core.items import KINDS, Item
 from phronesis.core.relations import CONTEXT_OUTCOME
+from phronesis.core.reports import read_pages
 from phronesis.core.results import Explanation
 from phronesis.core.serialization import as_json
 from phronesis.core.timestamps import parse_moment
@@ -19,7 +20,7 @@ from phronesis.errors import InputError
 from phronesis.experience.laws.records import L1
 from phronesis.interfaces.web.pages.item_edits import Ids
 from phronesis.interfaces.web.pages.traits import trait_details
-from phronesis.interfaces.web.rendering import address, make_router, page
+from phronesis.interfaces.web.rendering import address, download, json_lines, make_router, page
 from phronesis.interfaces.web.session import FormText, Sending, Visiting, Visitor
 from phronesis.memory import Memory
 from phronesis.traits.laws.records import Trait
@@ -136,16 +137,8 @@ def export(visitor: Visiting, asked: Listed, format: str = "jsonl") -> Response:
 
 def read_all(memory: Memory, **wanted: Any) -> Iterator[Item]:
     """Return the items of a listing, page by page; the first is read at once, so that errors come before a response."""
-    first = memory.get_all(limit=EXPORTED, **wanted)
-
-    def items() -> Iterator[Item]:
-        listed = first
-        yield from listed
-        while listed.next_cursor is not None:
-            listed = memory.get_all(limit=EXPORTED, cursor=listed.next_cursor, **wanted)
-            yield from listed
-
-    return items()
+    items = read_pages(memory.get_all, limit=EXPORTED, **wanted)
+    return chain(list(islice(items, 1)), items)
 
 
 @router.post("/memories/export")
@@ -157,11 +150,8 @@ def export_chosen(visitor: Sending, id: Ids, format: FormText = "jsonl") -> Resp
 def _file(form: str, items: Iterable[Item]) -> Response:
     if form not in FORMATS:
         raise InputError(f"format must be one of {', '.join(FORMATS)}", field="format")
-    lines = _csv_lines(items) if form == "csv" else (f"{_json(item.to_dict())}\n" for item in items)
-    head = {"Content-Disposition": f'attachment; filename="memories.{form}"'}
-    return StreamingResponse(
-        (line.encode("utf-8", "replace") for line in lines), media_type=f"{FORMATS[form]}; charset=utf-8", headers=head
-    )
+    lines = _csv_lines(items) if form == "csv" else json_lines(items)
+    return download(f"memories.{form}", lines, FORMATS[form])
 
 
 def _csv_lines(items: Iterable[Item]) -> Iterator[str]:
@@ -175,12 +165,8 @@ def _csv_lines(items: Iterable[Item]) -> Iterator[str]:
 
 def _cell(value: object) -> str:
     """Return a value as a cell; one that looks like a formula begins with an apostrophe."""
-    text = "" if value is None else value if isinstance(value, str) else _json(value)
+    text = "" if value is None else value if isinstance(value, str) else json.dumps(as_json(value), ensure_ascii=False)
     return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-def _json(value: object) -> str:
-    return json.dumps(as_json(value), ensure_ascii=False)
 
 
 # One item.

@@ -11,13 +11,12 @@ from phronesis.core.api_keys import Role
 from phronesis.core.ids import LaneKind
 from phronesis.core.items import Item, due_of
 from phronesis.core.reports import RECORDED_KINDS
-from phronesis.core.serialization import as_json
 from phronesis.core.statements import DENIES
 from phronesis.errors import InputError, NotFound
 from phronesis.interfaces.web.pages.memories import read_all
 from phronesis.interfaces.web.pages.sessions import cards_of
 from phronesis.interfaces.web.pages.traits import STAGES
-from phronesis.interfaces.web.rendering import address, back_with_notice, json_lines_file, make_router, page
+from phronesis.interfaces.web.rendering import address, back_with_notice, download, json_lines, make_router, page
 from phronesis.interfaces.web.session import Administering, FormText, Notice, Visiting, Visitor, Writing
 from phronesis.memory import Memory
 from phronesis.store.lanes import lane_names
@@ -90,10 +89,10 @@ def export_lines(memory: Memory, user_id: str) -> Iterator[dict[str, Any]]:
     for session in memory.sessions.list(user_id=user_id):
         if session.user_id == user_id:
             for turn in memory.sessions.turns(session.session_id, user_id=user_id):
-                yield {"record": "turn", **as_json(turn.to_dict())}
+                yield {"record": "turn", **turn.to_dict()}
     for entity in memory.entities.list(user_id=user_id, limit=10_000):
         if entity.user_id == user_id:
-            yield {"record": "entity", **as_json(entity.to_dict())}
+            yield {"record": "entity", **entity.to_dict()}
 
 
 # Users: the list, and one user's traits with when and why a reflection is due.
@@ -159,7 +158,7 @@ def person(visitor: Visiting, id: str) -> Response:
 def export(visitor: Visiting, id: str) -> Response:
     """Return all that is held about a user, as JSON lines."""
     visitor.caller.acting_user(id)  # before the response begins, so that the error is a page
-    return json_lines_file(id, export_lines(visitor.memory, id))
+    return download(f"{id}.jsonl", json_lines(export_lines(visitor.memory, id)))
 
 
 @router.get("/people/due")

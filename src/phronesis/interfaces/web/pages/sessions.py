@@ -13,7 +13,7 @@ from phronesis.core.items import Item
 from phronesis.core.results import SessionInfo, Turn
 from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError, NotFound
-from phronesis.interfaces.web.rendering import address, json_lines_file, make_router, page
+from phronesis.interfaces.web.rendering import address, download, json_lines, make_router, page
 from phronesis.interfaces.web.session import Administering, FormText, Visiting, Visitor
 
 PAGE: Final = 30
@@ -164,7 +164,7 @@ def export(visitor: Visiting, id: str) -> Response:
     """Return the turns of a session, as JSON lines."""
     _latest_turn(visitor, id)
     turns = visitor.memory.sessions.turns(id, **visitor.looking.owner)
-    return json_lines_file(id, (turn.to_dict() for turn in turns))
+    return download(f"{id}.jsonl", json_lines(turns))
 
 
 @router.post("/sessions/erase")
