@@ -25,7 +25,7 @@ async def main(url: str) -> None:
             done = await memory.commit_turn("monday", messages, user_id="ann", context_id=context.context_id)
             print(done.stored)
         print((await memory.explain(context.citations["m1"])).use)  # the answer cited it
-        print(await memory.search("What is my home city?", user_id="ann"))
+        print(await memory.search("Where do I live?", user_id="ann"))
         print((await memory.items.preview("I moved to Tromsø.", user_id="ann")).proposals)
         for event in await memory.history(done.stored[0].id, user_id="ann"):
             print(event)

@@ -24,7 +24,7 @@ def main(url: str) -> None:
             done = memory.commit_turn("monday", messages, user_id="ann", context_id=context.context_id)
             print(done.stored)
         print(memory.explain(context.citations["m1"]).use)  # the answer cited it
-        print(memory.search("What is my home city?", user_id="ann"))
+        print(memory.search("Where do I live?", user_id="ann"))
         print(memory.items.preview("I moved to Tromsø.", user_id="ann").proposals)
         for event in memory.history(done.stored[0].id, user_id="ann"):
             print(event)

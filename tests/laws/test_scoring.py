@@ -61,7 +61,7 @@ def floats(*numbers: float) -> Any:
 
 
 def test_the_formulas_are_the_published_ones() -> None:
-    assert [sum(one.weights.values()) for one in (A12, B12)] == pytest.approx([11.826, 10.075])
+    assert [sum(one.weights.values()) for one in (A12, B12)] == pytest.approx([15.826, 14.075])
     assert dict(SECTIONS.weights) == {"words": 0.6, "dense": 1.75, "mention": 0.607}
     assert [one.dense for one in (A12, B12, SECTIONS)] == [False, True, True]
     assert [one.weak_score for one in (A12, B12, SECTIONS)] == [2.3, 3.4, 6.0]
@@ -225,6 +225,7 @@ def feature(name: str, question: Question, **given_input: Any) -> list[float]:
         ("dense_next", [0, 0, 0, 0, 0]),
         ("speaker", [0, 0, 0, 0, 0]),
         ("mention", [0, 0, 0, 0, 0]),
+        ("key", [0, 0, 0, 0, 0]),
     ],
 )
 def test_each_feature_reads_its_place_or_the_one_beside_it(name: str, expected: list[float]) -> None:
@@ -236,7 +237,7 @@ def test_features_of_what_was_not_asked_are_nothing() -> None:
         assert feature(name, Question([9])) == [0.0] * 5
     assert feature("coverage_third_next", Question([6])) == [1, 0, 0, 0, 0]
     marked = floats(0, 1, 0, 0, 0)
-    for name in ("speaker", "mention"):
+    for name in ("speaker", "mention", "key"):
         assert feature(name, Question([9]), **{name: marked}) == [0, 1, 0, 0, 0]
 
 
@@ -265,13 +266,14 @@ def test_places_near_a_match_are_candidates_and_shares_add_up() -> None:
     np.testing.assert_allclose(coarse_scores(signals), [-0.25, -0.15, 1.5, -0.15, -0.25], atol=1e-5)
 
 
-def test_a_name_a_window_or_a_time_supports_and_lifts() -> None:
+def test_a_key_a_name_a_window_or_a_time_supports_and_lifts() -> None:
     marked = floats(0, 1, 0, 0, 0)
     plain = coarse_scores(ranked(Question([99]))[0])
     assert not supported_places(ranked(Question([99]))[0]).any()
-    named, _ = ranked(Question([99]), mention=marked)
-    assert supported_places(named).tolist() == [False, True, False, False, False]
-    np.testing.assert_allclose(coarse_scores(named) - plain, [0, 1, 0, 0, 0])
+    for given_input, gain in (({"key": marked}, 100.0), ({"mention": marked}, 1.0)):
+        signals, _ = ranked(Question([99]), **given_input)
+        assert supported_places(signals).tolist() == [False, True, False, False, False]
+        np.testing.assert_allclose(coarse_scores(signals) - plain, [0, gain, 0, 0, 0])
     spoken, _ = ranked(Question([99]), speaker=marked)
     assert not supported_places(spoken).any()
     assert supported_places(ranked(Question([99]), speaker=marked, by_name=True)[0])[1]

@@ -89,8 +89,8 @@ class SearchResult(RecordSequence[Evidence]):
     """The evidence found, best first. ``abstained``: the best score is below ``threshold``, nothing supports an answer.
 
     ``degraded`` names the roles whose model was away: it was searched by words alone, or nothing was reranked.
-    ``channels`` are those that took part: ``lexical`` always, ``dense`` where there were vectors to compare,
-    ``speaker`` and ``mention`` where the question names or means somebody.
+    ``channels`` are those that took part: ``lexical`` always, ``dense`` where there were vectors to compare, ``key``
+    where the question asks for a key ("Where do I live?") that something is held under.
     """
 
     evidence: tuple[Evidence, ...]

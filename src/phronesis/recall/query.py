@@ -1,32 +1,39 @@
-"""Queries and search options; what a question names: terms, times, people, a speaker."""
+"""Queries and search options; what a question names: terms, times, people, a speaker, and the key that it asks for."""
 
+import dataclasses
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from phronesis.core.calendar import TimeSpan, find_times
 from phronesis.core.ids import Scope
+from phronesis.core.items import Item
 from phronesis.core.proposals import USER
 from phronesis.core.relations import NAME, Entity, normal_name
 from phronesis.core.results import Degraded, SearchResult
 from phronesis.core.retrieval_plan import MODES, Mode, Store, SubQuery, TimeWindow
 from phronesis.core.text import UNSPACED, storable
+from phronesis.core.values import FAMILY, plain_relative
 from phronesis.errors import ModelError
 from phronesis.index.tokens import question_terms, search_terms, term_hash
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
+from phronesis.recall.as_of import items_of
+from phronesis.recall.asked_keys import AskedKey
+from phronesis.recall.entities import is_about, told_names
 from phronesis.recall.scope_index import LaneIndex, LaneLayout, subject_code
 from phronesis.recall.scoring.lane_arrays import Floats, Mask
 from phronesis.recall.scoring.signals import DayRange, Question, Voice, Wording, asks_when
 from phronesis.recall.scoring.text_properties import FROM_ASSISTANT, FROM_USER, SAID
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
+from phronesis.store.lanes import Lane
 from phronesis.store.relations import find_entities, read_families, read_mentions
 
 MAX_WORDS: Final = 4
@@ -131,6 +138,47 @@ def speaker_of(
 def _mask_about(index: LaneIndex, laid: LaneLayout, names: Collection[str]) -> Mask:
     codes = [subject_code(index.subjects[name]) for name in names if name in index.subjects]
     return np.isin(laid.speakers, codes) if codes else np.zeros(len(laid.speakers), dtype=np.bool_)
+
+
+# What a lane holds under the key that a question asks for, of whom it asks.
+
+MOST: Final = 100
+"""Items of a lane that are looked at under the keys asked for, the newest: more are no answer but a listing."""
+
+
+def items_under_key(unit: Unit, lane: Lane, asked: AskedKey, wanted: ReadConditions) -> set[str]:
+    """Return the ids of a lane's items that hold what is asked for, at the times that ``wanted`` asks for."""
+    found = _under(unit, lane, asked.keys, wanted)
+    if not found or asked.about is None:
+        return {item.id for item in found}
+    names = _names_of(unit, lane, asked, wanted)
+    mine = asked.about == USER
+    return {item.id for item in found if (mine or item.subject is not None) and is_about(item, names)}
+
+
+def _under(unit: Unit, lane: Lane, keys: Iterable[str], wanted: ReadConditions) -> Sequence[Item]:
+    whole = [key for key in keys if not key.endswith(FAMILY)]
+    ways: list[dict[str, Any]] = [{"key": {"in": whole}}] if whole else []
+    ways += [{"key": {"contains": key.removesuffix("*")}} for key in keys if key.endswith(FAMILY)]
+    narrowed = dataclasses.replace(wanted, kinds=None, attributes={}, filters={"OR": ways})
+    return items_of(unit, [lane], narrowed, limit=MOST)
+
+
+def _names_of(unit: Unit, lane: Lane, asked: AskedKey, wanted: ReadConditions) -> set[str]:
+    """Return the normal names under which memories speak of whom a question asks of."""
+    about = asked.about or USER
+    if about == USER:
+        return told_names(unit, [lane], wanted)
+    names = {normal_name(about), normal_name(plain_relative(about))}
+    if asked.related is not None:
+        of_user = told_names(unit, [lane], wanted)
+        told = [item for item in _under(unit, lane, (asked.related,), wanted) if is_about(item, of_user)]
+        # Of several children each may be meant, unless only one of them is said to be what the question calls them.
+        told = [item for item in told if normal_name(about) in normal_name(item.content)] or told
+        named = [item.value for item in told if isinstance(item.value, str)]
+        # Of namesakes the one in this relation: "sister Anna", 妹妹小芳.
+        names |= {normal_name(f"{before}{name}") for name in named for before in ("", about, f"{about} ")}
+    return names | {name for one in named_in(unit, lane.lane_id, names) for name in one.names}
 
 
 # Search options: alternative wordings, names, a time window, and the channels to use.

@@ -17,6 +17,7 @@ from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.as_of import as_known, searched_lanes
+from phronesis.recall.asked_keys import find_asked_key
 from phronesis.recall.evidence import asks_for_past, snippet, sources_of, with_related
 from phronesis.recall.hits import (
     Hit,
@@ -33,6 +34,7 @@ from phronesis.recall.query import (
     Asking,
     Query,
     Vector,
+    items_under_key,
     mentioned_items,
     named_in,
     read_question,
@@ -61,7 +63,7 @@ from phronesis.store.documents import document_texts, read_vectors, stack_embedd
 from phronesis.store.eligible import ReadConditions, eligible_ids
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import RESOURCES, Home, home_named
+from phronesis.store.schema import MEMORY, RESOURCES, Home, home_named
 from phronesis.traits.laws.strength import TRAIT
 
 RESCORED: Final = 50
@@ -74,7 +76,7 @@ OVERFETCH: Final = 3
 """Candidates read for each result if their history decides whether they are shown."""
 
 SURE: Final = 0.9
-"""The score, among few documents, of a result with all known words of a question.
+"""The score, among few documents, of a result with all known words of a question, or under its key.
 
 This project's choice: below 1, since words unknown to the scope may ask for something else.
 """
@@ -179,6 +181,7 @@ class Searcher:
     def _signals(self, unit: Unit, lanes: Sequence[_Lane], query: Query, vector: Asking) -> list[Signals]:
         now = self.clock() if query.wanted.as_of is None else from_micros(query.wanted.as_of)
         manner, voice = query.manner, voice_of(query.text)
+        asked_key = find_asked_key(query.text) if manner.by_name and lanes[0].index.home is MEMORY else None
         names = manner.names_of(query.text)
         speaking = {name for lane in lanes for name in spoken_names(query.text, lane.index.speakers) if manner.by_name}
         days = [day for lane in lanes for day in lane.laid.days]
@@ -193,6 +196,7 @@ class Searcher:
                     speaking |= one.names & names
             speaker, by_name = speaker_of(lane.index, lane.laid, named, speaking, voice)
             mentioned = mentioned_items(unit, lane.lane.lane_id, others)
+            under = items_under_key(unit, lane.lane, asked_key, query.wanted) if asked_key is not None else set()
             inputs.append(
                 LaneInput(
                     index=lane.index.lexical,
@@ -203,6 +207,7 @@ class Searcher:
                     speaker=speaker,
                     by_name=by_name,
                     mention=_mark_items(lane, mentioned),
+                    key=_mark_items(lane, under),
                 )
             )
         question = read_question(
@@ -318,7 +323,7 @@ def _explain(
 def _channels(signals: Sequence[Signals]) -> tuple[str, ...]:
     used = {"lexical"}
     for one in signals:
-        named = {"dense": one.dense, "speaker": one.lane.speaker, "mention": one.lane.mention}
+        named = {"dense": one.dense, "speaker": one.lane.speaker, "mention": one.lane.mention, "key": one.lane.key}
         used |= {name for name, value in named.items() if value is not None}
     return tuple(sorted(used))
 
@@ -335,11 +340,11 @@ def _abstains(hits: Sequence[Hit], signals: Sequence[Signals], formula: Formula)
 def _support(hits: Sequence[Hit], signals: Sequence[Signals]) -> float:
     """Return the minimum score of the best result among few documents, where deviations are meaningless.
 
-    It is proportional to coverage.
+    It is proportional to coverage; an item under the requested key counts as full coverage.
     """
     if sum(len(one.words) for one in signals) >= FEW:
         return 0.0
-    return SURE * max((hit.coverage for hit in hits), default=0.0)
+    return SURE * max((1.0 if hit.shares.get("key", 0.0) > 0 else hit.coverage for hit in hits), default=0.0)
 
 
 def _visible_places(unit: Unit, lane: Lane, index: LaneIndex, laid: LaneLayout, wanted: ReadConditions) -> Mask:

@@ -6,7 +6,7 @@ listed word or phrase is found where its units stand side by side.
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -43,6 +43,14 @@ class UnitText:
             for end in range(start + 1, min(start + MAX_UNITS, len(self.units)) + 1):
                 out.setdefault(" ".join(self.units[start:end]), []).append((start, end))
         return out
+
+    def words(self) -> Collection[str]:
+        """Return all words and phrases that may be looked up."""
+        return self._places.keys()
+
+    def first(self, word: str, at: int = 0) -> tuple[int, int] | None:
+        """Return the first range of units, from a unit on, at which a word stands."""
+        return next((place for place in self._places.get(word, ()) if place[0] >= at), None)
 
     def within(self, words: Words) -> set[int]:
         """Return the units that belong to any of the words."""

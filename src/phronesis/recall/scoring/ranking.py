@@ -93,6 +93,11 @@ def mention(signals: Signals, places: Rows) -> Floats:
     return _zeros(places) if signals.lane.mention is None else signals.lane.mention[places]
 
 
+def key(signals: Signals, places: Rows) -> Floats:
+    """1 for items under the key that the question asks for, of the right subject."""
+    return _zeros(places) if signals.lane.key is None else signals.lane.key[places]
+
+
 def date_covered(signals: Signals, places: Rows) -> Floats:
     """Fit of the day it was said to the time that the question names, of texts with more than ``COVERED`` of it."""
     fits = date_fit(signals.question.times, signals.lane.properties.days[places])
@@ -148,7 +153,7 @@ def _zeros(places: Rows) -> Floats:
 
 _FEATURES: Final = (
     *(words, window, pair, previous, second_previous, coverage, coverage_next, coverage_third_next, dense),
-    *(dense_next, speaker, mention, date_covered, date_in_text, when_time, length, previous_asks, photo),
+    *(dense_next, speaker, mention, key, date_covered, date_in_text, when_time, length, previous_asks, photo),
 )
 FEATURES: Final[Mapping[str, Feature]] = {feature.__name__: feature for feature in _FEATURES}
 """Every feature by its name, in a fixed order; formulas and ``explain`` use these names."""
@@ -163,6 +168,9 @@ SECOND_NEIGHBOUR: Final = 0.2
 
 The weight of the cosine is the formula's.
 """
+
+BY_KEY: Final = 100.0
+"""Coarse weight of the requested key: more than any word, for these few items hold the answer."""
 
 FURTHER: Final = "wordings"
 WITHIN: Final = "window"
@@ -208,7 +216,7 @@ def at_the_time(question: Question) -> np.float32:
 def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
     """Return for every place z(BM25) + .3 of each neighbour's + .2 of each second one's + speaker (+ z(cosine)).
 
-    The cosine's weight is ``dense``.
+    The cosine's weight is ``dense``. Items under the requested key are always among the candidates.
     """
     layout, z = signals.lane.layout, signals.words
     out = z.copy()
@@ -218,6 +226,8 @@ def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
     for more in (signals.lane.speaker, signals.lane.mention):
         if more is not None:
             out += more
+    if signals.lane.key is not None:
+        out += np.float32(BY_KEY) * signals.lane.key
     if signals.dense is not None:
         out += np.float32(dense) * signals.dense
     if signals.further is not None:
@@ -230,12 +240,12 @@ def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
 
 
 def supported_places(signals: Signals) -> Mask:
-    """Return the places with any support: a word nearby, a vector, a name. Others are not shown."""
+    """Return the places with any support: a word nearby, a vector, a name, a key. Others are not shown."""
     found, lane = signals.touched.copy(), signals.lane
     if lane.embedded is not None:
         found |= lane.embedded
     covered = None if signals.further is None else signals.further.covered
-    for named in (lane.speaker if lane.by_name else None, lane.mention, covered):
+    for named in (lane.speaker if lane.by_name else None, lane.mention, lane.key, covered):
         if named is not None:
             found |= named > 0
     for timed in (signals.within, signals.happened):

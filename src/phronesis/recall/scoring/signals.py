@@ -224,7 +224,8 @@ class LaneInput:
     """One lane's inputs for a question: arrays by place, None if not applicable.
 
     ``dense`` are cosines, ``embedded`` says where there is one; ``speaker`` is 1 for messages of the requested speaker,
-    ``by_name`` or by role; ``mention`` 1 for texts that mention a named entity.
+    ``by_name`` or by role; ``mention`` 1 for texts that mention a named entity; ``key`` 1 for items under the key that
+    the question asks for ("How old am I?"), of the right subject.
     """
 
     index: ScopeIndex
@@ -235,6 +236,7 @@ class LaneInput:
     speaker: Floats | None = None
     by_name: bool = False
     mention: Floats | None = None
+    key: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from phronesis.core.serialization import Record
 FEATURE_NAMES: Final = tuple(
     """
     words window pair previous second_previous coverage coverage_next coverage_third_next dense dense_next speaker
-    mention date_covered date_in_text when_time length previous_asks photo
+    mention key date_covered date_in_text when_time length previous_asks photo
     """.split()
 )
 
@@ -213,6 +213,12 @@ FOUND: Final = (
 )
 """The source of the weights of A12 and B12; docs/decisions/05-ranking.md says how they were chosen."""
 
+KEY: Final = 4.0
+"""Weight of an item under the key that a question asks for: as much as full coverage and the speaker in A12.
+
+Chosen by hand, since no labelled conversation has such questions (docs/decisions/05-ranking.md).
+"""
+
 COARSE_DENSE: Final = 0.7
 """Weight of a standard deviation of the cosine in the coarse score, relative to one of BM25."""
 
@@ -277,6 +283,7 @@ A12: Final = Formula(
         "previous_asks": 0.398,
         "photo": 0.583,
         "mention": 0.905,
+        "key": KEY,
     },
     FOUND,
     dense=False,
@@ -300,6 +307,7 @@ B12: Final = Formula(
         "when_time": 1.348,
         "photo": 0.559,
         "mention": 0.607,
+        "key": KEY,
     },
     FOUND,
     dense=True,
@@ -352,13 +360,13 @@ class Support:
 def abstains(found: Sequence[Support], formula: Formula, *, named: bool, documents: int) -> bool:
     """Return whether nothing supports an answer. ``named``: the question names a known entity.
 
-    True if no word of the question is known, no cosine stands out and no entity is named; or if, among enough
-    documents, the best score is weak and no result covers much of the question.
+    True if no word of the question is known, no cosine stands out, no entity is named and no item is under a requested
+    key; or if, among enough documents, the best score is weak and no result covers much of the question.
     """
     held = max((one.coverage for one in found), default=0.0)
     meaning = max((one.shares.get("dense", 0.0) for one in found), default=0.0)
     outlying = meaning > 0 and meaning >= OUTLIER * formula.weights.get("dense", 0.0)
-    meant = any(one.shares.get("mention", 0.0) > 0 for one in found)
+    meant = any(one.shares.get(name, 0.0) > 0 for one in found for name in ("mention", "key"))
     if held == 0.0 and not outlying and not named and not meant:
         return True
     weak = bool(found) and max(one.score for one in found) < formula.weak_score and held < WEAK_COVERAGE
