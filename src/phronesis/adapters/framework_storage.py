@@ -103,7 +103,7 @@ class KeyedItems:
         odd = self.odd(low, high)
         if not odd:
             return self._named.rows(*span, asked)
-        found = {self._name(row): row for row in (*odd, *self._named.rows(*span, RowPage(inside=asked.inside)))}
+        found = {self._name(row): row for row in (*odd, *self._named.rows(*span))}
         rows = [row for row in found.values() if asked.meets is None or asked.meets(row)]
         rows.sort(key=lambda row: (row.updated_at, row.id), reverse=True)
         return rows[asked.offset :][: asked.limit]

@@ -22,9 +22,6 @@ from phronesis.store.write_behind import WriteBehind
 MAX_WAITING: Final = 4_096
 """Maximum number of rows waiting in this process; the oldest are dropped."""
 
-PRUNED_AFTER: Final = 64
-"""Number of rows of a table that a process writes before it deletes what is over the limits again."""
-
 _DAY: Final = 86_400_000_000
 """Microseconds."""
 
@@ -77,8 +74,6 @@ class ActivityLog(WriteBehind[_Row]):
         super().__init__(database, most=MAX_WAITING)
         self.limits = limits
         self.wake = wake
-        self._written: dict[tuple[str, str], int] = {}
-        """By tenant and table, the rows written since the last deletion; without an entry, none was made yet."""
 
     def note_context(self, tenant: str, row: ContextRow) -> None:
         """Queue a context. Never fails and never blocks."""
@@ -93,21 +88,15 @@ class ActivityLog(WriteBehind[_Row]):
             self.wake()
 
     def store(self, unit: Unit, notes: Sequence[_Row]) -> None:
-        """Write rows, and now and then delete what is over the limits."""
-        contexts = [row for row in notes if isinstance(row, ContextRow)]
-        requests = [row for row in notes if isinstance(row, RequestRow)]
-        for table, some, kept in (
-            (composed_contexts, contexts, self.limits.contexts),
-            (answered_requests, requests, self.limits.requests),
+        """Write rows, and delete what is over the limits."""
+        for table, record, kept in (
+            (composed_contexts, ContextRow, self.limits.contexts),
+            (answered_requests, RequestRow, self.limits.requests),
         ):
+            some = [row for row in notes if isinstance(row, record)]
             if some:
                 insert_ignore(unit, table, [{"tenant_id": unit.tenant, **asdict(row)} for row in some])
-                with self._lock:
-                    known = self._written.get((unit.tenant, table.name))
-                    due = known is None or known + len(some) >= PRUNED_AFTER
-                    self._written[unit.tenant, table.name] = 0 if due else (known or 0) + len(some)
-                if due:
-                    _delete_over(unit, table, kept, oldest=max(row.at for row in some) - self.limits.days * _DAY)
+                _delete_over(unit, table, kept, oldest=max(row.at for row in some) - self.limits.days * _DAY)
 
 
 def _delete_over(unit: Unit, table: sa.Table, kept: int, *, oldest: int) -> None:

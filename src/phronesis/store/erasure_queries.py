@@ -22,7 +22,6 @@ from phronesis.store.schema import (
     evidence,
     failures,
     items,
-    lanes,
     outcomes,
     repeated_messages,
 )
@@ -292,12 +291,6 @@ def entries_of_lane(unit: Unit, lane_id: int, *, before: int) -> list[str]:
     """Return the ids of a lane's entries below a ``seq``, in order."""
     query = sa.select(entries.c.entry_id).where(*own_lane(unit, entries, lane_id), entries.c.seq < before)
     return list(unit.run(query.order_by(entries.c.seq)).scalars())
-
-
-def is_named(unit: Unit, lane_id: int) -> bool:
-    """Return whether a lane still has its name."""
-    query = sa.select(lanes.c.name).where(*own_lane(unit, lanes, lane_id))
-    return unit.run(query).scalar_one_or_none() is not None
 
 
 def _comes_from(ids: Sequence[str]) -> sa.ColumnElement[bool]:

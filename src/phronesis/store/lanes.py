@@ -61,17 +61,6 @@ _BY_NAME: Final = sa.select(*_COLUMNS).where(
     lanes.c.tenant_id == sa.bindparam("t"), lanes.c.kind == sa.bindparam("k"), lanes.c.name == sa.bindparam("n")
 )
 _BY_ID: Final = sa.select(*_COLUMNS).where(*bound_lane(lanes))
-_NAMED: Final = sa.or_(
-    *(sa.and_(lanes.c.kind == sa.bindparam(f"k{n}"), lanes.c.name == sa.bindparam(f"n{n}")) for n in (1, 2))
-)
-_BY_NAMES: Final = (
-    sa.select(*_COLUMNS, embedding_models.c.model_id, embedding_models.c.dimension)
-    .outerjoin(
-        embedding_models,
-        sa.and_(embedding_models.c.tenant_id == sa.bindparam("t"), embedding_models.c.active.is_(True)),
-    )
-    .where(lanes.c.tenant_id == sa.bindparam("t"), _NAMED)
-)
 _LOCKED: Final = _BY_ID.with_for_update()
 _LOCKED_BY_NAME: Final = _BY_NAME.with_for_update()
 _SECRET: Final = sa.select(tenants.c.secret).where(tenants.c.tenant_id == sa.bindparam("t"))
@@ -100,18 +89,9 @@ def find_lane(unit: Unit, name: LaneName) -> Lane | None:
     return Lane(*rows[0]) if rows else None
 
 
-def find_lanes(unit: Unit, names: Sequence[LaneName]) -> tuple[list[Lane], ActiveModel | None]:
-    """Return the existing ones of one or two lanes, in that order, and the model whose vectors searches use.
-
-    One statement, since every read begins with it. Without a lane, no model is looked up.
-    """
-    first, last = names[0], names[-1]
-    bound = {"t": unit.tenant, "k1": first.kind, "n1": first.name, "k2": last.kind, "n2": last.name}
-    rows = fetch(unit, _BY_NAMES, bound)
-    found = {(row[1], row[2]): Lane(*row[: len(_COLUMNS)]) for row in rows}
-    model = rows[0][len(_COLUMNS) :] if rows else (None, None)
-    known = [lane for name in names if (lane := found.get((name.kind, name.name))) is not None]
-    return known, None if model[0] is None else ActiveModel(*model)
+def find_lanes(unit: Unit, names: Sequence[LaneName]) -> list[Lane]:
+    """Return the existing ones of some lanes, in that order."""
+    return [lane for name in names if (lane := find_lane(unit, name)) is not None]
 
 
 def new_lane(lane_id: int, kind: str, name: str | None, *, head_hash: str = GENESIS) -> dict[str, Any]:
