@@ -20,7 +20,7 @@ from phronesis.core.entries import (
     TurnRow,
 )
 from phronesis.core.timestamps import from_micros, optional_moment, to_micros
-from phronesis.store.compiled_statements import bound_lane, fetch, in_list, insert, list_value, own_lane, upsert
+from phronesis.store.compiled_statements import bound_lane, fetch, in_list, insert, list_value, own_rows, upsert
 from phronesis.store.database import Unit
 from phronesis.store.schema import (
     documents,
@@ -66,7 +66,7 @@ def find_session_holding(
 
 def list_sessions(unit: Unit, lane_ids: Sequence[int] | None) -> list[tuple[int, SessionRow]]:
     """Return the sessions of a few lanes, or of the whole tenant, with their lane's number, latest first."""
-    query = _SESSION.add_columns(sessions.c.lane_id).where(sessions.c.tenant_id == unit.tenant)
+    query = _SESSION.add_columns(sessions.c.lane_id).where(*own_rows(unit, sessions))
     if lane_ids is not None:
         query = query.where(sessions.c.lane_id.in_(lane_ids))
     rows = unit.run(query.order_by(sessions.c.updated_at.desc(), sessions.c.session_id))
@@ -105,9 +105,7 @@ def _turns(*, last: bool, before: bool, as_of: bool) -> sa.Select[Any]:
 def repeats_of_entries(unit: Unit, entry_ids: Sequence[str]) -> list[MessageRow]:
     """Return the messages of some entries that duplicated an item, in payload order."""
     columns = [repeated_messages.c[name] for name in MessageRow.__dataclass_fields__]
-    query = sa.select(*columns).where(
-        repeated_messages.c.tenant_id == unit.tenant, repeated_messages.c.entry_id.in_(entry_ids)
-    )
+    query = sa.select(*columns).where(*own_rows(unit, repeated_messages), repeated_messages.c.entry_id.in_(entry_ids))
     rows = unit.run(query.order_by(repeated_messages.c.entry_id, repeated_messages.c.n)).mappings()
     return [_record(MessageRow, dict(row).items()) for row in rows]
 
@@ -194,7 +192,7 @@ def versions_of(unit: Unit, lane_id: int, document_id: str, *, as_of: int | None
 def _versions(
     unit: Unit, lane_id: int, condition: sa.ColumnElement[bool], *, as_of: int | None = None
 ) -> list[DocumentRow]:
-    query = sa.select(*_VERSION).where(*own_lane(unit, documents, lane_id), condition)
+    query = sa.select(*_VERSION).where(*own_rows(unit, documents, lane_id=lane_id), condition)
     if as_of is not None:
         query = query.where(documents.c.recorded_at <= as_of)
     order = (documents.c.recorded_at, documents.c.document_id, documents.c.number)
@@ -205,7 +203,7 @@ def _versions(
 def sections_of(unit: Unit, lane_id: int, document_id: str, number: int) -> list[SectionRow]:
     """Return the sections of a version of a document, in reading order."""
     query = sa.select(*_SECTION).where(
-        *own_lane(unit, sections, lane_id), sections.c.document_id == document_id, sections.c.number == number
+        *own_rows(unit, sections, lane_id=lane_id, document_id=document_id, number=number)
     )
     rows = unit.run(query.order_by(sections.c.n)).mappings()
     return [SectionRow(**{**row, "path": tuple(row["path"])}) for row in rows]
