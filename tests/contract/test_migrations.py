@@ -3,9 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -145,15 +143,6 @@ def test_processes_that_open_a_new_database_together_all_succeed(
     racing = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     assert [(process.communicate()[1], process.returncode) for process in racing] == [("", 0)] * 2
     assert read_version(bound(bare_url)) == HEAD
-
-
-def test_threads_that_open_new_databases_together_all_succeed(tmp_path: Path) -> None:
-    def opened(n: int) -> int:
-        with Memory.open(f"sqlite:///{tmp_path / f'{n}.db'}", policy={"embedder": "none"}) as memory:
-            return len(memory.get_all(user_id="lin"))
-
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(opened, range(8))) == [0] * 8
 
 
 @pytest.mark.parametrize("version", ["9999", "ae1027a6acf"])

@@ -266,27 +266,19 @@ def test_a_user_is_erased_and_the_name_starts_anew(memory: Memory) -> None:
     assert_sound(memory)
 
 
-def test_the_same_words_of_another_user_stay(memory: Memory) -> None:
+@pytest.mark.both_databases
+def test_the_same_words_of_another_user_and_tenant_stay(memory: Memory) -> None:
+    rival = memory.for_tenant("rival")
     mine = memory.add(ENGLISH, user_id="alice", session_id="s").items[0]
-    theirs = memory.add(ENGLISH, user_id="bob").items[0]
+    others = memory.add(ENGLISH, user_id="bob").items[0], rival.add(ENGLISH, user_id="alice").items[0]
     certificate = memory.erase(id=mine.id)
-    assert certificate.clean
+    assert certificate.clean, certificate.residue
     assert certificate.texts_held_elsewhere == 1
-    assert memory.get(theirs.id).content == ENGLISH
+    assert memory.get(others[0].id).content == rival.get(others[1].id).content == ENGLISH
     memory.add(ENGLISH, user_id="carol")
     assert contents(memory, user_id="carol") == {ENGLISH}
     assert_sound(memory)
-
-
-@pytest.mark.both_databases
-def test_tenants_in_one_file_do_not_confuse_the_scan(memory: Memory) -> None:
-    other = memory.for_tenant("other")
-    kept = other.add(ENGLISH, user_id="alice").items[0]
-    mine = memory.add(ENGLISH, user_id="alice").items[0]
-    certificate = memory.erase(id=mine.id)
-    assert certificate.clean, certificate.residue
-    assert other.get(kept.id).content == ENGLISH
-    other.close()
+    rival.close()
 
 
 # --- what is learned elsewhere ---------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ MODULES: Final = sorted(
     one.name
     for one in pkgutil.walk_packages(phronesis.__path__, "phronesis.")
     if not one.ispkg
-    and not one.name.startswith((*NOT_YET, "phronesis_benchmarks", "phronesis.store.migrations"))
+    and not one.name.startswith((*NOT_YET, "phronesis_benchmarks"))
     and not one.name.endswith("__main__")
 )
 

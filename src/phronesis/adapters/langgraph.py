@@ -5,7 +5,6 @@
 
 import asyncio
 import json
-import math
 import operator
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,8 +19,7 @@ from phronesis.core.text import is_storable, storable
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import Closed, InputError, MissingExtra
 from phronesis.memory import Memory
-from phronesis.store.filters import is_key
-from phronesis.store.named_items import MemberComparison, MemberConditions, NamedRow, Order, RowPage
+from phronesis.store.named_items import NamedRow, RowPage
 
 try:
     from langgraph.store import base
@@ -182,7 +180,6 @@ class PhronesisStore(base.BaseStore):
     def _search(self, op: Any) -> list[tuple[NamedRow, float | None]]:
         first, limit, span = max(op.offset, 0), max(op.limit, 0), _span(op.namespace_prefix)
         wanted, now = op.filter or {}, self._now()
-        inside = _database_filter(wanted)
 
         def meets(row: NamedRow) -> bool:
             return _lives(row, now) and _meets(row, wanted)
@@ -192,8 +189,8 @@ class PhronesisStore(base.BaseStore):
                 shown = self._items.between(*span, RowPage(first + limit))
                 if all(_lives(row, now) for row in shown):
                     return [(row, None) for row in shown[first:]]
-            return [(row, None) for row in self._items.between(*span, RowPage(limit, first, inside, meets))]
-        rows = {row.id: row for row in self._items.between(*span, RowPage(inside=inside, meets=meets))}
+            return [(row, None) for row in self._items.between(*span, RowPage(limit, first, meets))]
+        rows = {row.id: row for row in self._items.between(*span, RowPage(meets=meets))}
         scores: dict[str, float | None] = {}
         if rows:
             scores |= self._scores(op.query, op.namespace_prefix, rows)
@@ -276,30 +273,6 @@ def _lies(namespace: tuple[str, ...], condition: Any) -> bool:
     return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
 
 
-def _database_filter(wanted: Mapping[str, Any]) -> MemberConditions | None:
-    """Return the part of a filter that the database can evaluate; its results are filtered again."""
-    found: list[MemberComparison] = []
-    for member, one in wanted.items():
-        for name, operand in (one if isinstance(one, Mapping) else {"$eq": one}).items():
-            if name not in _COMPARED or not is_key(member) or "." in member:
-                continue
-            if name == "$eq" and isinstance(operand, str):
-                found += [MemberComparison(member, "eq", operand)] if is_storable(operand) else []
-            elif (number := _number(operand, of=(int, float) if name == "$eq" else object)) is not None:
-                order, beyond = _COMPARED[name]
-                found.append(MemberComparison(member, order, math.nextafter(number, beyond) if beyond else number))
-    return MemberConditions("value", tuple(found)) if found else None
-
-
-def _number(operand: Any, *, of: Any) -> float | None:
-    """Return an operand as a number that all databases compare alike, else None."""
-    try:
-        number = float(operand) if isinstance(operand, of) else math.nan
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if abs(number) < _EXACT else None
-
-
 def _meets(row: NamedRow, wanted: Mapping[str, Any]) -> bool:
     value = json.loads(row.metadata["value"]) if wanted else {}
     return all(_fits(_member(value, name), one) for name, one in wanted.items())
@@ -337,15 +310,3 @@ def _holds(name: str, value: Any, operand: Any) -> bool:
 
 
 _ORDERS: Final = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
-
-_COMPARED: Final[Mapping[str, tuple[Order, float]]] = {
-    "$eq": ("eq", 0.0),
-    "$gt": ("gt", 0.0),
-    "$gte": ("gt", -math.inf),
-    "$lt": ("lt", 0.0),
-    "$lte": ("lt", math.inf),
-}
-"""Database comparison for each operator: the order, and the direction in which the operand is widened to include it."""
-
-_EXACT: Final = 2.0**53
-"""From here on, not every integer is representable as a double."""

@@ -30,19 +30,17 @@ from phronesis.engine.rollback import has_failed
 from phronesis.errors import EntryFailed, HandlerMissing, InputError, NotFound, StorageBusy, StorageError
 from phronesis.index.tokens import clear_caches
 from phronesis.log.erasure import left_of, words_of
-from phronesis.log.payloads import split
-from phronesis.log.recorder import Draft, Recorder
+from phronesis.log.recorder import Recorder
 from phronesis.recall.browse import find_item
 from phronesis.recall.scope_index import ScopeIndexes
 from phronesis.store.activity_log import forget_activity
 from phronesis.store.database import Database, Unit
-from phronesis.store.erasure_queries import Probes, count_items, is_named
+from phronesis.store.erasure_queries import Probes, count_items
 from phronesis.store.impressions import forget_shown, forget_used
 from phronesis.store.lanes import Lane, find_lane, get_lane, lock_lane
 from phronesis.store.log import EntryRow, find_entry
 from phronesis.store.retention import forget_usage
 from phronesis.store.trace_search import scan
-from phronesis.uuid7 import new_id
 
 logger = logging.getLogger(__name__)
 
@@ -234,7 +232,7 @@ class Eraser:
         version = self.interpreter.stepper.registry[ERASE].version
         said = payload if reason is None else {**payload, "reason": reason}
         lane = lock_lane(unit, lane_id)
-        return self.recorder.write(unit, lane, Draft(new_id(), ERASE, version, split(said), call.actor))
+        return self.recorder.write_new(unit, lane, verb=ERASE, version=version, payload=said, actor=call.actor)
 
     def _certificate(
         self, tenant: str, order: _Order, rows: list[EntryRow], outside: OutsideErasure
@@ -242,7 +240,7 @@ class Eraser:
         found = scan(self.database, tenant, order.probes)
         with self.database.transaction(tenant, "read") as unit:
             residue = [*left_of(unit, order.plan.cut), *found.residue, *outside.residue]
-            if order.plan.everything and is_named(unit, order.lane_id):
+            if order.plan.everything and get_lane(unit, order.lane_id).name is not None:
                 residue.append(f"lanes/{order.lane_id}: name")
             outstanding = (*found.outstanding, *outside.outstanding, *_undone(unit, rows))
         return ErasureCertificate(

@@ -218,7 +218,7 @@ def rederive_handler(stepper: EntryApplier) -> Handler:
     def prepare(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         fresh = {again.id: outcomes for again, outcomes in _prepare_entries(bench, entry, stepper.registry)}
         with bench.view() as view:
-            today = _Today(view.unit, fresh)
+            today = _with_fresh(view.unit, fresh)
             with replay_lane(view.unit, view.lane, stepper, until=entry.seq - 1, instead=today) as scratch:
                 found = difference(view.unit, scratch, view.lane, folds)
         return [Outcome(role=ROLE, made_by=MADE_BY, n=n, body=body) for n, body in enumerate(found)]
@@ -246,25 +246,21 @@ def _prepare_entries(bench: PrepareContext, entry: Entry, registry: Registry) ->
         after = page[-1].seq
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Today:
-    """A replay with fresh outcomes. Callers' decisions stand, though versions may be counted differently."""
+def _with_fresh(live: Unit, fresh: Mapping[str, list[Outcome]]) -> Instead:
+    """Exchange outcomes for fresh ones. Callers' decisions stand, though versions may be counted differently."""
 
-    live: Unit
-    fresh: Mapping[str, list[Outcome]]
-
-    def __call__(self, _scratch: Unit, entry: Entry, outcomes: list[Outcome]) -> tuple[Entry, list[Outcome]]:
-        """Return the entry and outcomes to apply in place of the recorded ones."""
+    def instead(_scratch: Unit, entry: Entry, outcomes: list[Outcome]) -> tuple[Entry, list[Outcome]]:
         if any(outcome.role == FAILED_ROLE for outcome in outcomes):
             return entry, outcomes
         if entry.verb == VERB:
             return entry, _PASSED_OVER  # what it found is found again, or is not
         payload = dict(entry.payload)
-        if payload.pop("expected_version", None) is not None:
-            met = bool(deltas_of_entry(self.live, entry.lane_id, entry.id))
-            fresh = self.fresh.get(entry.id, outcomes) if met else _PASSED_OVER
-            return dataclasses.replace(entry, payload=payload), fresh
-        return entry, self.fresh.get(entry.id, outcomes)
+        if payload.pop("expected_version", None) is None:
+            return entry, fresh.get(entry.id, outcomes)
+        met = bool(deltas_of_entry(live, entry.lane_id, entry.id))
+        return dataclasses.replace(entry, payload=payload), fresh.get(entry.id, outcomes) if met else _PASSED_OVER
+
+    return instead
 
 
 def _changes(view: LaneView, entry: Entry, bodies: Sequence[Mapping[str, Any]]) -> Changes:

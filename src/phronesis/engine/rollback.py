@@ -19,8 +19,8 @@ from phronesis.errors import Conflict, Erased
 from phronesis.log.erasure import left_of
 from phronesis.log.payloads import fit, load_entry
 from phronesis.store.database import Unit
-from phronesis.store.erasure_queries import is_named
 from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import get_lane
 from phronesis.store.log import entries_of_verb, read_outcomes
 
 # Rollback of a delta or of all deltas of an entry. A rollback is itself an entry that can be rolled back.
@@ -166,7 +166,7 @@ def is_made_good(unit: Unit, original: Entry) -> bool:
             later = entries_of_verb(unit, original.lane_id, REDERIVE, after=original.seq)
             return any(not has_failed(unit, row.entry_id) for row in later)
         case _ if original.payload.get("everything"):
-            return not is_named(unit, original.lane_id)
+            return get_lane(unit, original.lane_id).name is None
         case _:
             return not left_of(unit, original.payload["parts"])
 

@@ -245,16 +245,16 @@ def _replace_spans(text: str, spans: Sequence[Span], places: Sequence[int]) -> t
     A place inside a redacted part moves behind its marker.
     """
     out: list[str] = []
-    length, at, moved = 0, 0, dict[int, int]()
-    waiting = sorted(set(places), reverse=True)
-    for span in [*spans, Span(len(text), len(text), "")]:
-        while waiting and waiting[-1] <= span.start:
-            place = waiting.pop()
-            moved[place] = length + place - at
-        shown = marker(span.kind) + "\n" * text.count("\n", span.start, span.end) if span.kind else ""
+    at = 0
+    grown: list[int] = []
+    for span in spans:
+        shown = marker(span.kind) + "\n" * text.count("\n", span.start, span.end)
         out += [text[at : span.start], shown]
-        length += span.start - at + len(shown)
+        grown.append(len(shown) - (span.end - span.start))
         at = span.end
-        while waiting and waiting[-1] < at:
-            moved[waiting.pop()] = length
-    return "".join(out), [moved[place] for place in places]
+
+    def moved(place: int) -> int:
+        before = [span for span in spans if span.start < place]
+        return max(place, before[-1].end if before else 0) + sum(grown[: len(before)])
+
+    return "".join([*out, text[at:]]), [moved(place) for place in places]

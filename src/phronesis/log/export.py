@@ -6,13 +6,11 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Final, TypeVar
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from typing import Any, BinaryIO, Final, TypeVar, get_args
 
 from phronesis.core.entries import NOTHING
 from phronesis.core.ids import LaneKind, LaneName, is_id
@@ -96,7 +94,7 @@ def _records(unit: Unit) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "tenant", {"secret": base64.b64encode(secret).decode()}
     for lane in list_lanes(unit):
         if lane.head_seq:  # a lane without entries is one whose import was never finished
-            yield "lane", {name: getattr(lane, name) for name in LaneRecord.model_fields}
+            yield "lane", {name: getattr(lane, name) for name in LaneRecord.__dataclass_fields__}
             yield from (("entry", entry) for entry in _entries(unit, lane))
 
 
@@ -146,20 +144,16 @@ def _broken(lane: Lane, row: EntryRow | None, problem: str) -> IntegrityError:
 
 REMEDY: Final = "the file is damaged: export again, or take another copy"
 
-
-_Bytes = Annotated[bytes, BeforeValidator(lambda value: base64.b64decode(str(value), validate=True))]
-
-
-class _Line(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True)
+_T = TypeVar("_T")
 
 
-class LaneRecord(_Line):
+@dataclass(frozen=True, slots=True)
+class LaneRecord:
     """A lane in the file."""
 
     lane_id: int
     kind: LaneKind
-    name: str | None = None
+    name: str | None
     head_seq: int
     head_hash: str
     last_recorded_at: int
@@ -168,49 +162,6 @@ class LaneRecord(_Line):
     def lane_name(self) -> LaneName | None:
         """The name of the lane; None when it was detached by an erasure."""
         return None if self.name is None else LaneName(self.kind, self.name)
-
-
-class SecretRecord(_Line):
-    """The secret of the exported tenant."""
-
-    secret: _Bytes
-
-
-class _Part(_Line):
-    n: int
-    salt: _Bytes
-    body: str
-
-
-class _Outcome(_Line):
-    role: str
-    n: int
-    made_by: str
-    body: str
-
-
-class _Failure(_Line):
-    attempts: int
-    code: str
-    message: str
-    at: int
-
-
-class _EntryLine(_Line):
-    seq: int
-    entry_id: str
-    verb: str
-    handler_version: int
-    actor: str
-    recorded_at: int
-    parent_id: str | None = None
-    idempotency: str | None = None
-    paths: list[str]
-    hash: str
-    commitments: _Bytes
-    parts: list[_Part]
-    outcomes: list[_Outcome]
-    failure: _Failure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +174,14 @@ class EntryRecord:
     failure: Mapping[str, Any] | None
 
 
+@dataclass(frozen=True, slots=True)
+class SecretRecord:
+    """The secret of the exported tenant."""
+
+    secret: bytes
+
+
 Record = SecretRecord | LaneRecord | EntryRecord
-_L = TypeVar("_L", bound=_Line)
 
 
 def read_export(file: BinaryIO) -> Iterator[Record]:
@@ -258,11 +215,11 @@ def read_export(file: BinaryIO) -> Iterator[Record]:
             yield record
         elif name == "lane":
             _check_finished(lane, seq, previous, number)
-            lane, seq, previous = _read(LaneRecord, body, number), 0, GENESIS
+            lane, seq, previous = _lane(body, number), 0, GENESIS
             counts["lanes"] += 1
             yield lane
         else:
-            yield _read(SecretRecord, body, number)
+            yield SecretRecord(_bytes(body, "secret", number))
     raise InputError(f"path: the file ends without its last line; {REMEDY}", field="path")
 
 
@@ -273,9 +230,7 @@ def _check_header(line: bytes) -> None:
         header = None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError("path: line 1 is not the header of an export of Phronesis; check path", field="path")
-    version = header.get("version")
-    if not isinstance(version, int):
-        raise _damage_error(1, "version is missing or no number")
+    version = _field(header, "version", int, 1)
     if version > VERSION:
         raise SchemaTooNew(
             f"the export is of version {version}, this Phronesis reads up to {VERSION}; use the one that wrote it",
@@ -301,28 +256,65 @@ def _parse_line(line: bytes, number: int) -> tuple[str, Mapping[str, Any]]:
     return name, body
 
 
+def _lane(body: Mapping[str, Any], number: int) -> LaneRecord:
+    if body.get("kind") not in get_args(LaneKind):
+        raise _damage_error(number, "kind is neither user nor shared")
+    types = {"lane_id": int, "head_seq": int, "head_hash": str, "last_recorded_at": int}
+    return LaneRecord(kind=body["kind"], name=_optional(body, "name", str, number), **_fields(body, types, number))
+
+
 def _entry(body: Mapping[str, Any], lane: LaneRecord | None, number: int) -> EntryRecord:
     if lane is None:
         raise _damage_error(number, "an entry stands before its lane")
-    line = _read(_EntryLine, body, number)
-    if not is_id(line.entry_id):  # the ids of what it makes are made of it
+    kinds: dict[str, type] = {"seq": int, "handler_version": int, "recorded_at": int, "paths": list}
+    values: dict[str, Any] = {}
+    for name in ENTRY_FIELDS:
+        read: Callable[..., Any] = _optional if name in {"parent_id", "idempotency"} else _field
+        values[name] = read(body, name, kinds.get(name, str), number)
+    if not is_id(values["entry_id"]):  # the ids of what it makes are made of it
         raise _damage_error(number, "entry_id is no UUID")
-    values = {name: getattr(line, name) for name in ENTRY_FIELDS}
-    row = EntryRow(lane_id=lane.lane_id, commitments=line.commitments, **values)
+    row = EntryRow(lane_id=lane.lane_id, commitments=_bytes(body, "commitments", number), **values)
     parts: list[tuple[PartRow, bytes]] = []
-    for one in line.parts:
-        text = one.body.encode()
-        parts.append((PartRow(entry_id=row.entry_id, n=one.n, salt=one.salt, body=text, blob_id=None), text))
-    outcomes = [{**one.model_dump(), "body": one.body.encode()} for one in line.outcomes]
-    return EntryRecord(row, parts, outcomes, None if line.failure is None else line.failure.model_dump())
+    for part in _mappings(body, "parts", number):
+        text = _field(part, "body", str, number).encode()
+        n, salt = _field(part, "n", int, number), _bytes(part, "salt", number)
+        parts.append((PartRow(entry_id=row.entry_id, n=n, salt=salt, body=text, blob_id=None), text))
+    types = {"role": str, "n": int, "made_by": str, "body": str}
+    outcomes = [_fields(outcome, types, number) for outcome in _mappings(body, "outcomes", number)]
+    outcomes = [{**outcome, "body": outcome["body"].encode()} for outcome in outcomes]
+    failure = _optional(body, "failure", dict, number)
+    if failure is not None:
+        failure = _fields(failure, {"attempts": int, "code": str, "message": str, "at": int}, number)
+    return EntryRecord(row, parts, outcomes, failure)
 
 
-def _read(kind: type[_L], body: Mapping[str, Any], number: int) -> _L:
+def _fields(body: Mapping[str, Any], types: Mapping[str, type], number: int) -> dict[str, Any]:
+    return {name: _field(body, name, kind, number) for name, kind in types.items()}
+
+
+def _field(body: Mapping[str, Any], name: str, kind: type[_T], number: int) -> _T:
+    value = body.get(name)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise _damage_error(number, f"{name} is missing or no {kind.__name__}")
+    return value
+
+
+def _optional(body: Mapping[str, Any], name: str, kind: type[_T], number: int) -> _T | None:
+    return None if body.get(name) is None else _field(body, name, kind, number)
+
+
+def _mappings(body: Mapping[str, Any], name: str, number: int) -> list[Mapping[str, Any]]:
+    members: list[Any] = _field(body, name, list, number)
+    if not all(isinstance(member, dict) for member in members):
+        raise _damage_error(number, f"{name} has a member that is no record")
+    return members
+
+
+def _bytes(body: Mapping[str, Any], name: str, number: int) -> bytes:
     try:
-        return kind.model_validate(body)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise _damage_error(number, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        return base64.b64decode(_field(body, name, str, number), validate=True)
+    except ValueError as error:
+        raise _damage_error(number, f"{name} is not base64") from error
 
 
 def _damage_error(number: int, problem: str) -> InputError:

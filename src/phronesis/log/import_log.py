@@ -7,7 +7,7 @@ called again with the same file.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -47,6 +47,8 @@ class Importer:
     database: Database
     tenant: str
     clock: Callable[[], datetime]
+    _storing: bool = False
+    """Whether records are stored, or only checked."""
     _secret: bytes = b""
     _foreign: bool = False
     _batch: list[EntryRecord] = field(default_factory=list)
@@ -57,71 +59,46 @@ class Importer:
         """Import a file; see ``Memory.import_``. The lanes are not interpreted yet."""
         try:
             with Path(path).open("rb") as file:
-                self._check(file)  # damaged, newer, broken or at odds with what is here: nothing of it is stored
+                self._take(file)  # damaged, newer, broken or at odds with what is here: nothing of it is stored
                 file.seek(0)
-                return self._read_records(file)
+                self._storing = True
+                return self._take(file)
         except OSError as error:
             raise InputError(f"path: {path} cannot be read ({error.strerror})", field="path") from error
 
-    def _check(self, file: BinaryIO) -> None:
-        present = 0
-        fresh: list[EntryRow] = []
-        for record in read_export(file):
-            match record:
-                case SecretRecord():
-                    with self.database.transaction(self.tenant, "read") as unit:
-                        self._foreign = find_secret(unit) not in (None, record.secret)
-                case LaneRecord():
-                    with self.database.transaction(self.tenant, "read") as unit:
-                        _, present = _stored_lane(unit, record)
-                    self._stored = {}
-                case EntryRecord() if record.row.seq <= present:
-                    self._compare(record.row, present)
-                case EntryRecord():
-                    fresh += [record.row] if record.row.idempotency is not None else []
-                    if len(fresh) == PAGE:
-                        self._check_keys(fresh)
-                        fresh = []
-        self._check_keys(fresh)
-
-    def _check_keys(self, fresh: Sequence[EntryRow]) -> None:
-        with self.database.transaction(self.tenant, "read") as unit:
-            for row in fresh:
-                self._key_of(unit, row)
-
-    def _read_records(self, file: BinaryIO) -> ImportResult:
+    def _take(self, file: BinaryIO) -> ImportResult:
         lane: LaneRecord | None = None
         lanes = added = known = present = 0
         for record in read_export(file):
             match record:
                 case SecretRecord():
-                    # In an empty tenant it is adopted; under another one the file's idempotency keys do not match.
-                    with self.database.transaction(self.tenant, "append") as unit:
-                        at = to_micros(self.clock())
-                        self._secret = ensure_tenant(unit, secret=record.secret, created_at=at)
-                    self._foreign = self._secret != record.secret
+                    self._adopt(record.secret)
                 case LaneRecord():
-                    if lane is not None:
-                        self._finish(lane)
+                    self._finish(lane)
                     lane, lanes = record, lanes + 1
                     present = self._begin(lane)
+                case EntryRecord() if record.row.seq <= present:
+                    self._compare(record.row, present)
+                    known += 1
                 case EntryRecord():
-                    if record.row.seq <= present:
-                        self._compare(record.row, present)
-                        known += 1
-                    else:
-                        self._stage(record)
-                        added += 1
-        if lane is not None:
-            self._finish(lane)
+                    self._stage(record)
+                    added += 1
+        self._finish(lane)
         return ImportResult(lanes=lanes, entries_added=added, entries_known=known)
+
+    def _adopt(self, secret: bytes) -> None:
+        """Take the file's secret in an empty tenant; under another one the file's idempotency keys do not match."""
+        with self.database.transaction(self.tenant, "append" if self._storing else "read") as unit:
+            if self._storing:
+                self._secret = ensure_tenant(unit, secret=secret, created_at=to_micros(self.clock()))
+            self._foreign = find_secret(unit) not in (None, secret)
 
     def _begin(self, lane: LaneRecord) -> int:
         """Find or create the lane; return the seq up to which its entries are stored."""
         self._stored = {}
-        with self.database.transaction(self.tenant, "append") as unit:
+        with self.database.transaction(self.tenant, "append" if self._storing else "read") as unit:
             held, present = _stored_lane(unit, lane)
-            if held is None:
+            if held is None and self._storing:
                 stage_lane(unit, lane.lane_id, lane.kind, head_hash=GENESIS)
             return present
 
@@ -147,19 +124,24 @@ class Importer:
     def _write(self) -> None:
         if not self._batch:
             return
-        with self.database.transaction(self.tenant, "append") as unit:
+        with self.database.transaction(self.tenant, "append" if self._storing else "read") as unit:
             first = self._batch[0].row
-            lock_lane(unit, first.lane_id)
-            if last_seq(unit, first.lane_id) != first.seq - 1:
-                raise _moved_error(first.lane_id)
+            if self._storing:
+                lock_lane(unit, first.lane_id)
+                if last_seq(unit, first.lane_id) != first.seq - 1:
+                    raise _moved_error(first.lane_id)
             for record in self._batch:
                 self._store(unit, record)
         self._batch, self._size = [], 0
 
     def _store(self, unit: Unit, record: EntryRecord) -> None:
         row = record.row
-        parts = [part_row(unit, self._secret, part) for part, _ in record.parts]
-        insert_entry(unit, replace(row, idempotency=self._key_of(unit, row)), parts)
+        key = self._key_of(unit, row)
+        if not self._storing:
+            return
+        insert_entry(
+            unit, replace(row, idempotency=key), [part_row(unit, self._secret, part) for part, _ in record.parts]
+        )
         put_outcomes(unit, row.lane_id, row.entry_id, record.outcomes)
         if record.failure is not None:
             insert_failure(unit, row.lane_id, row.entry_id, record.failure)
@@ -176,9 +158,13 @@ class Importer:
             )
         return key
 
-    def _finish(self, lane: LaneRecord) -> None:
+    def _finish(self, lane: LaneRecord | None) -> None:
         """Publish the lane's staged entries, if there are any."""
+        if lane is None:
+            return
         self._write()
+        if not self._storing:
+            return
         with self.database.transaction(self.tenant, "append") as unit:
             held: Lane = lock_lane(unit, lane.lane_id)
             if held.head_seq >= lane.head_seq:

@@ -21,6 +21,7 @@ from phronesis.log.payloads import (
     keyed_hash,
     link,
     make_entry,
+    split,
 )
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import (
@@ -127,6 +128,12 @@ class Recorder:
         if known is not None:
             return known
         return ensure_tenant(unit, secret=secrets.token_bytes(32), created_at=to_micros(self.clock()))
+
+    def write_new(
+        self, unit: Unit, lane: Lane, *, verb: str, version: int, payload: Mapping[str, Any], actor: str
+    ) -> EntryRow:
+        """Write an entry under a fresh id after the head of a locked lane, within the caller's transaction."""
+        return self.write(unit, lane, Draft(new_id(), verb, version, split(payload), actor))
 
     def write(self, unit: Unit, lane: Lane, draft: Draft) -> EntryRow:
         """Write an entry after the head of a locked lane, within the caller's transaction."""

@@ -130,14 +130,13 @@ def evidence_at(unit: Unit, lane_id: int, item_ids: Sequence[str], moment: int |
 
 def visible_lanes(unit: Unit, scope: Scope) -> list[Lane]:
     """Return the lanes that a read sees: a user's own and the shared namespace, or every lane of the tenant."""
-    return list_lanes(unit) if scope.across_tenant else find_lanes(unit, scope.read_lanes)[0]
+    return list_lanes(unit) if scope.across_tenant else find_lanes(unit, scope.read_lanes)
 
 
 def searched_lanes(unit: Unit, scope: Scope) -> tuple[list[Lane], ActiveModel | None]:
     """Return the lanes that a read sees, and the model whose vectors searches use; None without a lane."""
-    if scope.across_tenant:
-        return list_lanes(unit), active_model(unit)
-    return find_lanes(unit, scope.read_lanes)
+    found = visible_lanes(unit, scope)
+    return found, active_model(unit) if found else None
 
 
 # Listings: items as known at the requested times, and pages with cursors.

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from phronesis.core.context import ActivityLimits, TimedRequest
 from phronesis.core.ids import LaneName
-from phronesis.store.compiled_statements import each_in, insert_ignore
+from phronesis.store.compiled_statements import each_in, insert_ignore, own_rows
 from phronesis.store.database import Database, Unit
 from phronesis.store.impressions import owner_of, session_of
 from phronesis.store.lanes import list_lanes
@@ -21,9 +21,6 @@ from phronesis.store.write_behind import WriteBehind
 
 MAX_WAITING: Final = 4_096
 """Maximum number of rows waiting in this process; the oldest are dropped."""
-
-PRUNED_AFTER: Final = 64
-"""Number of rows of a table that a process writes before it deletes what is over the limits again."""
 
 _DAY: Final = 86_400_000_000
 """Microseconds."""
@@ -77,8 +74,6 @@ class ActivityLog(WriteBehind[_Row]):
         super().__init__(database, most=MAX_WAITING)
         self.limits = limits
         self.wake = wake
-        self._written: dict[tuple[str, str], int] = {}
-        """By tenant and table, the rows written since the last deletion; without an entry, none was made yet."""
 
     def note_context(self, tenant: str, row: ContextRow) -> None:
         """Queue a context. Never fails and never blocks."""
@@ -93,41 +88,35 @@ class ActivityLog(WriteBehind[_Row]):
             self.wake()
 
     def store(self, unit: Unit, notes: Sequence[_Row]) -> None:
-        """Write rows, and now and then delete what is over the limits."""
-        contexts = [row for row in notes if isinstance(row, ContextRow)]
-        requests = [row for row in notes if isinstance(row, RequestRow)]
-        for table, some, kept in (
-            (composed_contexts, contexts, self.limits.contexts),
-            (answered_requests, requests, self.limits.requests),
+        """Write rows, and delete what is over the limits."""
+        for table, record, kept in (
+            (composed_contexts, ContextRow, self.limits.contexts),
+            (answered_requests, RequestRow, self.limits.requests),
         ):
+            some = [row for row in notes if isinstance(row, record)]
             if some:
                 insert_ignore(unit, table, [{"tenant_id": unit.tenant, **asdict(row)} for row in some])
-                with self._lock:
-                    known = self._written.get((unit.tenant, table.name))
-                    due = known is None or known + len(some) >= PRUNED_AFTER
-                    self._written[unit.tenant, table.name] = 0 if due else (known or 0) + len(some)
-                if due:
-                    _delete_over(unit, table, kept, oldest=max(row.at for row in some) - self.limits.days * _DAY)
+                _delete_over(unit, table, kept, oldest=max(row.at for row in some) - self.limits.days * _DAY)
 
 
 def _delete_over(unit: Unit, table: sa.Table, kept: int, *, oldest: int) -> None:
     """Delete all but the newest rows, and those from before ``oldest``."""
-    own, number = table.c.tenant_id == unit.tenant, _number_of(table)
-    last = unit.run(sa.select(number).where(own).order_by(number.desc()).offset(kept - 1).limit(1)).scalar_one_or_none()
+    own, number = own_rows(unit, table), _number_of(table)
+    last = unit.run(
+        sa.select(number).where(*own).order_by(number.desc()).offset(kept - 1).limit(1)
+    ).scalar_one_or_none()
     over = table.c.at < oldest if last is None else sa.or_(table.c.at < oldest, number < last)
-    unit.run(sa.delete(table).where(own, over))
+    unit.run(sa.delete(table).where(*own, over))
 
 
 def forget_activity(unit: Unit, lane: LaneName, session_id: str | None = None) -> None:
     """Delete the contexts of a session; or those of a lane, and the requests that named its user."""
-    contexts, requests = composed_contexts.c, answered_requests.c
     if session_id is not None:
-        mine = contexts.session == session_of(lane, session_id)
-        unit.run(sa.delete(composed_contexts).where(contexts.tenant_id == unit.tenant, mine))
+        mine = own_rows(unit, composed_contexts, session=session_of(lane, session_id))
+        unit.run(sa.delete(composed_contexts).where(*mine))
         return
-    owner = owner_of(lane)
-    unit.run(sa.delete(composed_contexts).where(contexts.tenant_id == unit.tenant, contexts.owner == owner))
-    unit.run(sa.delete(answered_requests).where(requests.tenant_id == unit.tenant, requests.owner == owner))
+    for table in (composed_contexts, answered_requests):
+        unit.run(sa.delete(table).where(*own_rows(unit, table, owner=owner_of(lane))))
 
 
 # Reading: pages of rows, newest first, and the names behind their numbers.
@@ -167,7 +156,7 @@ def list_contexts(unit: Unit, wanted: ContextQuery, *, before: str | None, limit
 def find_context(unit: Unit, context_id: str) -> ContextRow | None:
     """Return a context by id, or None."""
     columns = [composed_contexts.c[name] for name in ContextRow.__dataclass_fields__]
-    own = (composed_contexts.c.tenant_id == unit.tenant, composed_contexts.c.context_id == context_id)
+    own = own_rows(unit, composed_contexts, context_id=context_id)
     row = unit.run(sa.select(*columns).where(*own)).mappings().one_or_none()
     return None if row is None else ContextRow(**row)
 
@@ -228,7 +217,7 @@ def sessions_by_number(unit: Unit, lanes: Collection[tuple[int, LaneName]], numb
     """Return the names of the sessions that numbers stand for, in some lanes; those without a turn are left out."""
     wanted, names = set(numbers), dict(lanes)
     query = sa.select(sessions.c.lane_id, sessions.c.session_id).where(
-        sessions.c.tenant_id == unit.tenant, sessions.c.lane_id.in_(names)
+        *own_rows(unit, sessions), sessions.c.lane_id.in_(names)
     )
     rows = unit.run(query) if wanted else ()
     named = ((session_of(names[lane_id], session_id), session_id) for lane_id, session_id in map(tuple, rows))
@@ -238,7 +227,7 @@ def sessions_by_number(unit: Unit, lanes: Collection[tuple[int, LaneName]], numb
 def lanes_of_items(unit: Unit, item_ids: Collection[str]) -> dict[int, list[str]]:
     """Return those of some items that exist, by lane."""
     out: dict[int, list[str]] = {}
-    query = sa.select(items.c.lane_id, items.c.id).where(items.c.tenant_id == unit.tenant)
+    query = sa.select(items.c.lane_id, items.c.id).where(*own_rows(unit, items))
     for lane_id, item_id in map(tuple, each_in(unit, query, items.c.id, item_ids)):
         out.setdefault(lane_id, []).append(item_id)
     return out

@@ -172,9 +172,9 @@ def bound_lane(table: Any) -> tuple[sa.ColumnElement[bool], ...]:
     return (table.c.tenant_id == sa.bindparam("t"), table.c.lane_id == sa.bindparam("l"))
 
 
-def own_lane(unit: Unit, table: Any, lane_id: int) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return the conditions that rows are of the transaction's tenant and of a lane."""
-    return (table.c.tenant_id == unit.tenant, table.c.lane_id == lane_id)
+def own_rows(unit: Unit, table: Any, /, **equal: Any) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return the conditions that rows are of the transaction's tenant and have certain values."""
+    return (table.c.tenant_id == unit.tenant, *(table.c[name] == value for name, value in equal.items()))
 
 
 def in_list(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:

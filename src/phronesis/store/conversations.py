@@ -1,10 +1,10 @@
 """Statements on sessions, turns, messages, tool calls and references, and on documents with their sections."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
@@ -20,7 +20,7 @@ from phronesis.core.entries import (
     TurnRow,
 )
 from phronesis.core.timestamps import from_micros, optional_moment, to_micros
-from phronesis.store.compiled_statements import bound_lane, fetch, in_list, insert, list_value, own_lane, upsert
+from phronesis.store.compiled_statements import bound_lane, fetch, in_list, insert, list_value, own_rows, upsert
 from phronesis.store.database import Unit
 from phronesis.store.schema import (
     documents,
@@ -34,14 +34,10 @@ from phronesis.store.schema import (
     turns,
 )
 
-_SESSION: Final = sa.select(
-    sessions.c.session_id,
-    sessions.c.created_at,
-    sessions.c.updated_at,
-    sessions.c.turn_count,
-    sessions.c.message_count,
-    sessions.c.metadata,
-)
+_T = TypeVar("_T")
+_TIMES: Final = frozenset({"created_at", "updated_at", "recorded_at", "occurred_at"})
+_SESSION_NAMES: Final = ("session_id", "created_at", "updated_at", "turn_count", "message_count", "metadata")
+_SESSION: Final = sa.select(*(sessions.c[name] for name in _SESSION_NAMES))
 _ONE_SESSION: Final = _SESSION.where(*bound_lane(sessions), sessions.c.session_id == sa.bindparam("s"))
 
 
@@ -70,7 +66,7 @@ def find_session_holding(
 
 def list_sessions(unit: Unit, lane_ids: Sequence[int] | None) -> list[tuple[int, SessionRow]]:
     """Return the sessions of a few lanes, or of the whole tenant, with their lane's number, latest first."""
-    query = _SESSION.add_columns(sessions.c.lane_id).where(sessions.c.tenant_id == unit.tenant)
+    query = _SESSION.add_columns(sessions.c.lane_id).where(*own_rows(unit, sessions))
     if lane_ids is not None:
         query = query.where(sessions.c.lane_id.in_(lane_ids))
     rows = unit.run(query.order_by(sessions.c.updated_at.desc(), sessions.c.session_id))
@@ -89,16 +85,13 @@ def list_turns(
     """Return a session's turns in order: those ``before`` a number, the ``last`` few, as of a time in microseconds."""
     bound = {"t": unit.tenant, "l": lane_id, "s": session_id, "last": last, "before": before, "as_of": as_of}
     query = _turns(last=last is not None, before=before is not None, as_of=as_of is not None)
-    found = [
-        TurnRow(entry_id=entry_id, session_id=session, number=number, recorded_at=from_micros(recorded_at))
-        for entry_id, session, number, recorded_at in fetch(unit, query, bound)
-    ]
+    found = [_record(TurnRow, zip(TurnRow.__dataclass_fields__, row, strict=True)) for row in fetch(unit, query, bound)]
     return found if last is None else found[::-1]
 
 
 @cache
 def _turns(*, last: bool, before: bool, as_of: bool) -> sa.Select[Any]:
-    query = sa.select(turns.c.entry_id, turns.c.session_id, turns.c.number, turns.c.recorded_at).where(
+    query = sa.select(*(turns.c[name] for name in TurnRow.__dataclass_fields__)).where(
         *bound_lane(turns), turns.c.session_id == sa.bindparam("s")
     )
     if before:
@@ -112,13 +105,9 @@ def _turns(*, last: bool, before: bool, as_of: bool) -> sa.Select[Any]:
 def repeats_of_entries(unit: Unit, entry_ids: Sequence[str]) -> list[MessageRow]:
     """Return the messages of some entries that duplicated an item, in payload order."""
     columns = [repeated_messages.c[name] for name in MessageRow.__dataclass_fields__]
-    query = sa.select(*columns).where(
-        repeated_messages.c.tenant_id == unit.tenant, repeated_messages.c.entry_id.in_(entry_ids)
-    )
-    return [
-        MessageRow(**{**row, "occurred_at": optional_moment(row["occurred_at"])})
-        for row in unit.run(query.order_by(repeated_messages.c.entry_id, repeated_messages.c.n)).mappings()
-    ]
+    query = sa.select(*columns).where(*own_rows(unit, repeated_messages), repeated_messages.c.entry_id.in_(entry_ids))
+    rows = unit.run(query.order_by(repeated_messages.c.entry_id, repeated_messages.c.n)).mappings()
+    return [_record(MessageRow, dict(row).items()) for row in rows]
 
 
 _SUMMARY: Final = sa.select(
@@ -162,15 +151,12 @@ def write_conversation(unit: Unit, lane_id: int, rows: ConversationRows, made: C
 
 def _session(row: Sequence[Any]) -> SessionRow:
     """Read a row of ``_SESSION``."""
-    session_id, created_at, updated_at, turn_count, message_count, metadata = row
-    return SessionRow(
-        session_id=session_id,
-        created_at=from_micros(created_at),
-        updated_at=from_micros(updated_at),
-        turn_count=turn_count,
-        message_count=message_count,
-        metadata=metadata or {},
-    )
+    return _record(SessionRow, {**dict(zip(_SESSION_NAMES, row, strict=True)), "metadata": row[-1] or {}}.items())
+
+
+def _record(kind: Callable[..., _T], row: Iterable[tuple[str, Any]]) -> _T:
+    """Return the record of a row, whose times are microseconds."""
+    return kind(**{name: optional_moment(value) if name in _TIMES else value for name, value in row})
 
 
 # Documents: their versions, and the sections of each.
@@ -206,18 +192,18 @@ def versions_of(unit: Unit, lane_id: int, document_id: str, *, as_of: int | None
 def _versions(
     unit: Unit, lane_id: int, condition: sa.ColumnElement[bool], *, as_of: int | None = None
 ) -> list[DocumentRow]:
-    query = sa.select(*_VERSION).where(*own_lane(unit, documents, lane_id), condition)
+    query = sa.select(*_VERSION).where(*own_rows(unit, documents, lane_id=lane_id), condition)
     if as_of is not None:
         query = query.where(documents.c.recorded_at <= as_of)
     order = (documents.c.recorded_at, documents.c.document_id, documents.c.number)
     rows = unit.run(query.order_by(*order)).mappings()
-    return [DocumentRow(**{**row, "recorded_at": from_micros(row["recorded_at"])}) for row in rows]
+    return [_record(DocumentRow, dict(row).items()) for row in rows]
 
 
 def sections_of(unit: Unit, lane_id: int, document_id: str, number: int) -> list[SectionRow]:
     """Return the sections of a version of a document, in reading order."""
     query = sa.select(*_SECTION).where(
-        *own_lane(unit, sections, lane_id), sections.c.document_id == document_id, sections.c.number == number
+        *own_rows(unit, sections, lane_id=lane_id, document_id=document_id, number=number)
     )
     rows = unit.run(query.order_by(sections.c.n)).mappings()
     return [SectionRow(**{**row, "path": tuple(row["path"])}) for row in rows]

@@ -21,7 +21,7 @@ from phronesis.store.compiled_statements import (
     insert_ignore,
     list_value,
     listed_in_lane,
-    own_lane,
+    own_rows,
 )
 from phronesis.store.database import Unit
 from phronesis.store.schema import creations, deltas, entries, home_of, index_marks, items
@@ -126,16 +126,16 @@ def _of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], statement: sa.S
 def deltas_of_entry(unit: Unit, lane_id: int, entry_id: str) -> list[Delta]:
     """Return what an entry of a lane changed, in order."""
     made = [delta for _, delta in _creations(unit, creations.c.lane_id == lane_id, creations.c.entry_id == entry_id)]
-    query = sa.select(*_COLUMNS).where(*own_lane(unit, deltas, lane_id), deltas.c.entry_id == entry_id)
+    query = sa.select(*_COLUMNS).where(*own_rows(unit, deltas, lane_id=lane_id, entry_id=entry_id))
     return sorted(made + [_delta(row) for row in unit.run(query).mappings()], key=lambda delta: delta.n)
 
 
 def patches_since(unit: Unit, lane_id: int, seq: int, *, most: int) -> list[tuple[str, dict[str, Any]]] | None:
     """Return item and patch of each change of a lane's items after entry ``seq``, in order; None beyond ``most``."""
     # Deltas are found by their entries, of which there are few: no index holds their places in the log.
-    later = sa.select(entries.c.entry_id).where(*own_lane(unit, entries, lane_id), entries.c.seq > seq)
+    later = sa.select(entries.c.entry_id).where(*own_rows(unit, entries, lane_id=lane_id), entries.c.seq > seq)
     query = sa.select(deltas.c.item_id, deltas.c.patch).where(
-        *own_lane(unit, deltas, lane_id), deltas.c.op == "update", deltas.c.entry_id.in_(later)
+        *own_rows(unit, deltas, lane_id=lane_id, op="update"), deltas.c.entry_id.in_(later)
     )
     rows = unit.run(query.order_by(*_ORDER).limit(most + 1)).all()
     return [(row.item_id, dict(row.patch or {})) for row in rows] if len(rows) <= most else None
@@ -143,17 +143,17 @@ def patches_since(unit: Unit, lane_id: int, seq: int, *, most: int) -> list[tupl
 
 def find_delta(unit: Unit, delta_id: str) -> tuple[int, Delta] | None:
     """Return the lane's number and the delta of an id, or None."""
-    query = sa.select(deltas.c.lane_id, *_COLUMNS).where(deltas.c.tenant_id == unit.tenant, deltas.c.id == delta_id)
+    query = sa.select(deltas.c.lane_id, *_COLUMNS).where(*own_rows(unit, deltas, id=delta_id))
     row = unit.run(query).mappings().one_or_none()
     if row is not None:
         return row["lane_id"], _delta({k: v for k, v in row.items() if k != "lane_id"})
-    maker = sa.select(items.c.entry_id).where(items.c.tenant_id == unit.tenant, items.c.id == delta_id)
+    maker = sa.select(items.c.entry_id).where(*own_rows(unit, items, id=delta_id))
     found = _creations(unit, creations.c.entry_id.in_(maker))
     return next(((lane_id, delta) for lane_id, delta in found if delta.id == delta_id), None)
 
 
 def _creations(unit: Unit, *conditions: sa.ColumnElement[bool]) -> Iterator[tuple[int, Delta]]:
-    return _creation_deltas(unit.run(sa.select(*_MADE).where(creations.c.tenant_id == unit.tenant, *conditions)))
+    return _creation_deltas(unit.run(sa.select(*_MADE).where(*own_rows(unit, creations), *conditions)))
 
 
 def _creation_deltas(
@@ -196,7 +196,7 @@ class Mark:
 def read_mark(unit: Unit, space: str, lane_id: int) -> Mark:
     """Return a lane's mark; that of a lane never followed when there is none."""
     query = sa.select(index_marks.c.epoch, index_marks.c.seq, index_marks.c.stamp).where(
-        index_marks.c.tenant_id == unit.tenant, index_marks.c.space == space, index_marks.c.lane_id == lane_id
+        *own_rows(unit, index_marks, space=space, lane_id=lane_id)
     )
     row = unit.run(query).one_or_none()
     return Mark() if row is None else Mark(*row)
@@ -206,33 +206,33 @@ def move_mark(unit: Unit, space: str, lane_id: int, before: Mark, *, epoch: int,
     """Move a lane's mark to ``seq``, unless another process moved it since ``before`` was read."""
     fresh = {"tenant_id": unit.tenant, "space": space, "lane_id": lane_id, "epoch": NEVER, "seq": 0, "stamp": 0}
     insert_ignore(unit, index_marks, [fresh])
-    own = (*own_lane(unit, index_marks, lane_id), index_marks.c.space == space)
+    own = own_rows(unit, index_marks, lane_id=lane_id, space=space)
     moved = sa.update(index_marks).where(*own, index_marks.c.stamp == before.stamp)
     return unit.run(moved.values(epoch=epoch, seq=seq, stamp=before.stamp + 1)).rowcount == 1
 
 
 def followed_spaces(unit: Unit) -> set[str]:
     """Return the spaces that have followed any lane of the tenant."""
-    query = sa.select(index_marks.c.space).where(index_marks.c.tenant_id == unit.tenant).distinct()
+    query = sa.select(index_marks.c.space).where(*own_rows(unit, index_marks)).distinct()
     return set(unit.run(query).scalars())
 
 
 def reset_marks(unit: Unit, space: str) -> None:
     """Reset the marks of a space, so that it follows the tenant's lanes from the start."""
-    own = sa.update(index_marks).where(index_marks.c.tenant_id == unit.tenant, index_marks.c.space == space)
+    own = sa.update(index_marks).where(*own_rows(unit, index_marks, space=space))
     unit.run(own.values(epoch=NEVER, seq=0, stamp=index_marks.c.stamp + 1))
 
 
 def drop_marks(unit: Unit, space: str) -> None:
     """Delete the marks of a space."""
-    unit.run(sa.delete(index_marks).where(index_marks.c.tenant_id == unit.tenant, index_marks.c.space == space))
+    unit.run(sa.delete(index_marks).where(*own_rows(unit, index_marks, space=space)))
 
 
 def changed_items(unit: Unit, lane_id: int, kind: str, *, after: int) -> set[str]:
     """Return the ids of the lane's items of a kind that changed, or whose documents did, after entry ``after``."""
     documents = home_of(kind).documents
     moved = sa.select(documents.c.item_id).where(
-        *own_lane(unit, documents, lane_id), documents.c.kind == kind, documents.c.changed_seq > after
+        *own_rows(unit, documents, lane_id=lane_id, kind=kind), documents.c.changed_seq > after
     )
     edited = (
         sa.select(deltas.c.item_id)
@@ -242,7 +242,7 @@ def changed_items(unit: Unit, lane_id: int, kind: str, *, after: int) -> set[str
         )
         .join(items, sa.and_(items.c.tenant_id == deltas.c.tenant_id, items.c.id == deltas.c.item_id))
         .where(
-            deltas.c.tenant_id == unit.tenant,
+            *own_rows(unit, deltas),
             entries.c.tenant_id == unit.tenant,
             items.c.tenant_id == unit.tenant,
             entries.c.lane_id == lane_id,

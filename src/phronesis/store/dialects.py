@@ -97,18 +97,6 @@ def json_key(name: str) -> sa.BindParameter[str]:
     return sa.literal(name, _Key())
 
 
-def bound_json_key(bound: str) -> sa.BindParameter[str]:
-    """Return a bind parameter for a member name, for a statement that is built once."""
-    return sa.bindparam(bound, type_=_Key())
-
-
-class parsed(FunctionElement[Any]):  # noqa: N801
-    """``parsed(text)``: JSON text as JSON; NULL where PostgreSQL might reject an escape in it."""
-
-    type = sa.Text()
-    inherit_cache = True
-
-
 def _arguments(element: FunctionElement[Any], compiler: Any, **kw: Any) -> list[str]:
     return [compiler.process(clause, **kw) for clause in element.clauses]
 
@@ -125,14 +113,6 @@ def _compile_lowered(element: lowered, compiler: Any, **kw: Any) -> str:
     (text,) = _arguments(element, compiler, **kw)
     # Under the columns' own collation, "C", PostgreSQL too would know ASCII only.
     return f'lower({text} COLLATE "default")' if compiler.dialect.name == "postgresql" else f"{LOWER}({text})"
-
-
-@compiles(parsed)
-def _compile_parsed(element: parsed, compiler: Any, **kw: Any) -> str:
-    (text,) = _arguments(element, compiler, **kw)
-    if compiler.dialect.name == "postgresql":
-        return f"(CASE WHEN strpos({text}, '\\u') = 0 THEN ({text})::json END)"
-    return text
 
 
 @compiles(member_text)

@@ -19,7 +19,7 @@ from phronesis.store.compiled_statements import (
     insert,
     list_value,
     listed_in_lane,
-    own_lane,
+    own_rows,
     run_one,
     upsert,
 )
@@ -121,9 +121,9 @@ def _finds_nothing(found: sa.Select[Any]) -> sa.ColumnElement[bool]:
 def stray_documents(unit: Unit, lane_id: int, kind: str) -> list[DocumentRow]:
     """Return the lane's documents of a kind whose item it does not hold."""
     documents = home_of(kind).documents
-    held = sa.select(items.c.id).where(*own_lane(unit, items, lane_id), items.c.id == documents.c.item_id)
+    held = sa.select(items.c.id).where(*own_rows(unit, items, lane_id=lane_id, id=documents.c.item_id))
     query = sa.select(*_columns(documents)).where(
-        *own_lane(unit, documents, lane_id), documents.c.kind == kind, _finds_nothing(held)
+        *own_rows(unit, documents, lane_id=lane_id, kind=kind), _finds_nothing(held)
     )
     return [DocumentRow._make(row) for row in unit.run(query)]
 
@@ -136,7 +136,7 @@ def delete_documents(unit: Unit, lane_id: int, rows: Iterable[DocumentRow]) -> N
             named = sa.tuple_(documents.c.item_id, documents.c.part, documents.c.version)
             unit.run(
                 sa.delete(documents).where(
-                    *own_lane(unit, documents, lane_id),
+                    *own_rows(unit, documents, lane_id=lane_id),
                     named.in_([(row.item_id, row.part, row.version) for row in batch]),
                 )
             )
@@ -187,7 +187,7 @@ def document_texts(unit: Unit, owners: Mapping[str, str], *, home: Home = MEMORY
     out: dict[str, str] = {}
     for batch in batches(owners):
         query = sa.select(documents.c.id, documents.c.text).where(
-            documents.c.tenant_id == unit.tenant,
+            *own_rows(unit, documents),
             documents.c.item_id.in_({owners[one] for one in batch}),
             documents.c.id.in_(batch),
             documents.c.text.is_not(None),
@@ -262,7 +262,7 @@ def existing_documents(unit: Unit, known: Sequence[PendingDocument], *, home: Ho
     out: set[str] = set()
     for batch in batches(known):
         query = sa.select(documents.c.id).where(
-            documents.c.tenant_id == unit.tenant,
+            *own_rows(unit, documents),
             documents.c.item_id.in_([one.item_id for one in batch]),
             documents.c.id.in_([one.id for one in batch]),
         )
@@ -315,15 +315,17 @@ def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str], *, hom
     """Delete the vectors of some documents, so that they are embedded again."""
     vectors = home.vectors
     for batch in batches(document_ids):
-        unit.run(sa.delete(vectors).where(*own_lane(unit, vectors, lane_id), vectors.c.document_id.in_(batch)))
+        unit.run(sa.delete(vectors).where(*own_rows(unit, vectors, lane_id=lane_id), vectors.c.document_id.in_(batch)))
 
 
 def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
     """Delete vectors whose document no longer exists."""
     for home in HOMES:
         documents, vectors = home.documents, home.vectors
-        live = sa.select(documents.c.id).where(*own_lane(unit, documents, lane_id))
-        unit.run(sa.delete(vectors).where(*own_lane(unit, vectors, lane_id), vectors.c.document_id.not_in(live)))
+        live = sa.select(documents.c.id).where(*own_rows(unit, documents, lane_id=lane_id))
+        unit.run(
+            sa.delete(vectors).where(*own_rows(unit, vectors, lane_id=lane_id), vectors.c.document_id.not_in(live))
+        )
 
 
 def count_without_vector(unit: Unit, model_id: str) -> int:
@@ -332,13 +334,10 @@ def count_without_vector(unit: Unit, model_id: str) -> int:
     for home in HOMES:
         documents, vectors = home.documents, home.vectors
         made = sa.select(vectors.c.document_id).where(
-            vectors.c.tenant_id == unit.tenant,
-            vectors.c.lane_id == documents.c.lane_id,
-            vectors.c.model_id == model_id,
-            vectors.c.document_id == documents.c.id,
+            *own_rows(unit, vectors, lane_id=documents.c.lane_id, model_id=model_id, document_id=documents.c.id)
         )
         query = sa.select(sa.func.count()).where(
-            documents.c.tenant_id == unit.tenant, documents.c.current_to.is_(None), _finds_nothing(made)
+            *own_rows(unit, documents), documents.c.current_to.is_(None), _finds_nothing(made)
         )
         total += int(unit.run(query).scalar_one())
     return total

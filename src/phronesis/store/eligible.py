@@ -11,7 +11,7 @@ from phronesis.core.items import DUE, Item
 from phronesis.core.statements import LASTING
 from phronesis.core.timestamps import from_micros, isoformat, to_micros
 from phronesis.errors import InputError
-from phronesis.store.compiled_statements import batches, bound_lane, fetch, own_lane
+from phronesis.store.compiled_statements import batches, bound_lane, fetch, own_rows
 from phronesis.store.database import Unit
 from phronesis.store.dialects import json_key, member_text
 from phronesis.store.filters import compile_filters, mentions_ended
@@ -133,7 +133,7 @@ def check_kinds(kinds: object, known: Sequence[str]) -> list[str] | None:
 
 def eligible_ids(unit: Unit, lane: Lane, wanted: ReadConditions) -> set[str]:
     """Return the ids of the lane's visible items."""
-    query = sa.select(items.c.id).where(*own_lane(unit, items, lane.lane_id), *wanted.conditions())
+    query = sa.select(items.c.id).where(*own_rows(unit, items, lane_id=lane.lane_id), *wanted.conditions())
     return set(unit.run(query).scalars().all())  # row by row it takes three times as long
 
 
@@ -159,7 +159,7 @@ def newest_items(
     if wanted.filters or wanted.past:
         return read_where(unit, lane, *wanted.conditions(), order=_order(weightiest=weightiest), limit=limit)
     # Every context asks this several times: it goes past SQLAlchemy (docs/decisions/03).
-    shape = _Shape(
+    query = _newest(
         None if wanted.kinds is None else tuple(sorted(wanted.kinds)),
         tuple(sorted(wanted.attributes)),
         due=wanted.due_by is not None,
@@ -172,31 +172,27 @@ def newest_items(
     bound = {"t": unit.tenant, "l": lane.lane_id, "limit": limit, "now": wanted.now, **attributes}
     if wanted.due_by is not None:
         bound["due"] = _bound(wanted.due_by)
-    return [as_item(row, lane) for row in fetch(unit, _newest(shape), bound)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """The parts of a listing statement that do not change between calls."""
-
-    kinds: tuple[str, ...] | None
-    attributes: tuple[str, ...]
-    due: bool
-    recalled: bool
-    now: bool
-    weightiest: bool
-    limited: bool
+    return [as_item(row, lane) for row in fetch(unit, query, bound)]
 
 
 @lru_cache(maxsize=256)
-def _newest(shape: _Shape) -> sa.Select[Any]:
-    attributes: Any = {name: sa.bindparam(f"a_{name}") for name in shape.attributes}
-    now: Any = sa.bindparam("now", type_=sa.BigInteger) if shape.now else None
-    wanted = ReadConditions(kinds=shape.kinds, attributes=attributes, recalled=shape.recalled, now=now)
-    due = [_due_before(sa.bindparam("due", type_=sa.Text))] if shape.due else []
-    query = sa.select(*COLUMNS).where(*bound_lane(items), *wanted.conditions(), *due)
-    query = query.order_by(*_order(weightiest=shape.weightiest))
-    return query.limit(sa.bindparam("limit", type_=sa.Integer)) if shape.limited else query
+def _newest(
+    kinds: tuple[str, ...] | None,
+    names: tuple[str, ...],
+    *,
+    due: bool,
+    recalled: bool,
+    now: bool,
+    weightiest: bool,
+    limited: bool,
+) -> sa.Select[Any]:
+    attributes: Any = {name: sa.bindparam(f"a_{name}") for name in names}
+    moment: Any = sa.bindparam("now", type_=sa.BigInteger) if now else None
+    wanted = ReadConditions(kinds=kinds, attributes=attributes, recalled=recalled, now=moment)
+    before = [_due_before(sa.bindparam("due", type_=sa.Text))] if due else []
+    query = sa.select(*COLUMNS).where(*bound_lane(items), *wanted.conditions(), *before)
+    query = query.order_by(*_order(weightiest=weightiest))
+    return query.limit(sa.bindparam("limit", type_=sa.Integer)) if limited else query
 
 
 def _order(*, weightiest: bool) -> Sequence[Any]:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.text import storable
-from phronesis.store.compiled_statements import batches, each_in, own_lane
+from phronesis.store.compiled_statements import batches, each_in, own_rows
 from phronesis.store.database import Unit
 from phronesis.store.schema import (
     creations,
@@ -22,7 +22,6 @@ from phronesis.store.schema import (
     evidence,
     failures,
     items,
-    lanes,
     outcomes,
     repeated_messages,
 )
@@ -168,8 +167,8 @@ _FETCHED: Final = 500
 def items_of_entries(unit: Unit, lane_id: int, entry_ids: Iterable[str]) -> set[str]:
     """Return the ids of the items that some entries of a lane made."""
     listed = list(entry_ids)
-    created = sa.select(deltas.c.item_id).where(*own_lane(unit, deltas, lane_id), deltas.c.op == "create")
-    plain = sa.select(creations.c.item_ids).where(*own_lane(unit, creations, lane_id))
+    created = sa.select(deltas.c.item_id).where(*own_rows(unit, deltas, lane_id=lane_id, op="create"))
+    plain = sa.select(creations.c.item_ids).where(*own_rows(unit, creations, lane_id=lane_id))
     found = {row.item_id for row in each_in(unit, created, deltas.c.entry_id, listed)}
     made = (item_id for row in each_in(unit, plain, creations.c.entry_id, listed) for item_id in row.item_ids)
     return found | {item_id for item_id in made if item_id is not None}
@@ -184,7 +183,7 @@ def count_items(unit: Unit, lane_id: int, item_ids: Iterable[str] | None = None)
     """Return how many items a lane holds, or how many of ``item_ids``."""
     if item_ids is not None:
         return len(set(_ids(unit, lane_id, items.c.id, item_ids)))
-    query = sa.select(sa.func.count()).where(*own_lane(unit, items, lane_id))
+    query = sa.select(sa.func.count()).where(*own_rows(unit, items, lane_id=lane_id))
     return int(unit.run(query).scalar_one())
 
 
@@ -198,14 +197,14 @@ def repeats_of(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
 def sources_of_item(unit: Unit, lane_id: int, item_id: str) -> list[tuple[str | None, str | None]]:
     """Return (item id, entry id) of the sources of an item: its evidence of polarity ``source``."""
     query = sa.select(evidence.c.source_item_id, evidence.c.source_entry_id).where(
-        *own_lane(unit, evidence, lane_id), evidence.c.item_id == item_id, evidence.c.polarity == "source"
+        *own_rows(unit, evidence, lane_id=lane_id, item_id=item_id, polarity="source")
     )
     return [(row.source_item_id, row.source_entry_id) for row in unit.run(query)]
 
 
 def taken_from(unit: Unit, lane_id: int, item_ids: Collection[str]) -> set[str]:
     """Return the ids of the lane's items whose sources are all among these items."""
-    query = sa.select(evidence.c.item_id).where(*own_lane(unit, evidence, lane_id), evidence.c.polarity == "source")
+    query = sa.select(evidence.c.item_id).where(*own_rows(unit, evidence, lane_id=lane_id, polarity="source"))
     wanted = {row.item_id for row in each_in(unit, query, evidence.c.source_item_id, item_ids)}
     gone = set(item_ids)
     return {item for item in wanted if all(source in gone for source, _ in sources_of_item(unit, lane_id, item))}
@@ -218,7 +217,7 @@ def evidence_from(unit: Unit, lane_id: int, gone: Collection[str]) -> list[Evide
     """
     found: dict[Any, EvidenceRow] = {}
     for batch in batches(sorted(gone)):
-        query = sa.select(*_EVIDENCE).where(*own_lane(unit, evidence, lane_id), _comes_from(batch))
+        query = sa.select(*_EVIDENCE).where(*own_rows(unit, evidence, lane_id=lane_id), _comes_from(batch))
         for row in unit.run(query).mappings():
             found_row = EvidenceRow.from_row(dict(row))
             found[found_row.identity] = found_row
@@ -232,12 +231,12 @@ def leaning_lanes(unit: Unit, gone: Collection[str], *, beside: int) -> dict[int
         among = set(batch)
         named = sa.select(
             evidence.c.lane_id, evidence.c.source_item_id, evidence.c.source_entry_id, evidence.c.source_key
-        ).where(evidence.c.tenant_id == unit.tenant, evidence.c.lane_id != beside, _comes_from(batch))
+        ).where(*own_rows(unit, evidence), evidence.c.lane_id != beside, _comes_from(batch))
         for row in unit.run(named):
             ids = (row.source_item_id, row.source_entry_id, row.source_key)
             out.setdefault(row.lane_id, set()).update(among.intersection(ids))
         reached = sa.select(edges.c.lane_id, edges.c.to_id).where(
-            edges.c.tenant_id == unit.tenant, edges.c.lane_id != beside, edges.c.to_id.in_(batch)
+            *own_rows(unit, edges), edges.c.lane_id != beside, edges.c.to_id.in_(batch)
         )
         for row in unit.run(reached):
             out.setdefault(row.lane_id, set()).add(row.to_id)
@@ -258,21 +257,14 @@ class OutcomeRow:
 def all_outcomes(unit: Unit) -> Iterator[OutcomeRow]:
     """Return every outcome of the tenant."""
     columns = [outcomes.c[name] for name in OutcomeRow.__dataclass_fields__]
-    query = sa.select(*columns).where(outcomes.c.tenant_id == unit.tenant)
+    query = sa.select(*columns).where(*own_rows(unit, outcomes))
     for row in unit.run(query.execution_options(yield_per=_FETCHED)).mappings():
         yield OutcomeRow(**{**row, "body": bytes(row["body"])})
 
 
 def drop_outcome(unit: Unit, entry_id: str, role: str, n: int) -> None:
     """Delete one outcome."""
-    unit.run(
-        sa.delete(outcomes).where(
-            outcomes.c.tenant_id == unit.tenant,
-            outcomes.c.entry_id == entry_id,
-            outcomes.c.role == role,
-            outcomes.c.n == n,
-        )
-    )
+    unit.run(sa.delete(outcomes).where(*own_rows(unit, outcomes, entry_id=entry_id, role=role, n=n)))
 
 
 def drop_outcomes(unit: Unit, entry_ids: Iterable[str], *, keep: Collection[str]) -> None:
@@ -280,24 +272,16 @@ def drop_outcomes(unit: Unit, entry_ids: Iterable[str], *, keep: Collection[str]
     for batch in batches(entry_ids):
         unit.run(
             sa.delete(outcomes).where(
-                outcomes.c.tenant_id == unit.tenant,
-                outcomes.c.entry_id.in_(batch),
-                outcomes.c.role.not_in(sorted(keep)),
+                *own_rows(unit, outcomes), outcomes.c.entry_id.in_(batch), outcomes.c.role.not_in(sorted(keep))
             )
         )
-        unit.run(sa.delete(failures).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id.in_(batch)))
+        unit.run(sa.delete(failures).where(*own_rows(unit, failures), failures.c.entry_id.in_(batch)))
 
 
 def entries_of_lane(unit: Unit, lane_id: int, *, before: int) -> list[str]:
     """Return the ids of a lane's entries below a ``seq``, in order."""
-    query = sa.select(entries.c.entry_id).where(*own_lane(unit, entries, lane_id), entries.c.seq < before)
+    query = sa.select(entries.c.entry_id).where(*own_rows(unit, entries, lane_id=lane_id), entries.c.seq < before)
     return list(unit.run(query.order_by(entries.c.seq)).scalars())
-
-
-def is_named(unit: Unit, lane_id: int) -> bool:
-    """Return whether a lane still has its name."""
-    query = sa.select(lanes.c.name).where(*own_lane(unit, lanes, lane_id))
-    return unit.run(query).scalar_one_or_none() is not None
 
 
 def _comes_from(ids: Sequence[str]) -> sa.ColumnElement[bool]:
@@ -309,5 +293,5 @@ def _comes_from(ids: Sequence[str]) -> sa.ColumnElement[bool]:
 
 
 def _ids(unit: Unit, lane_id: int, column: sa.Column[Any], values: Iterable[str]) -> Iterator[str]:
-    query = sa.select(items.c.id).where(*own_lane(unit, items, lane_id))
+    query = sa.select(items.c.id).where(*own_rows(unit, items, lane_id=lane_id))
     return (row.id for row in each_in(unit, query, column, values))

@@ -14,7 +14,7 @@ from phronesis.store.compiled_statements import (
     in_list,
     list_value,
     listed_in_lane,
-    own_lane,
+    own_rows,
 )
 from phronesis.store.database import Unit
 from phronesis.store.dialects import Halves, halves
@@ -73,7 +73,7 @@ def read_halves(unit: Unit, lane_id: int, kind: str, model_id: str, document_ids
 
 def labelled_ids(unit: Unit, lane_id: int, kind: str, label: str) -> set[str]:
     """Return the ids of a lane's items of a kind with a label, whatever their status."""
-    query = sa.select(items.c.id).where(*own_lane(unit, items, lane_id), items.c.label == label, items.c.kind == kind)
+    query = sa.select(items.c.id).where(*own_rows(unit, items, lane_id=lane_id, label=label, kind=kind))
     return set(unit.run(query).scalars())
 
 
@@ -174,7 +174,7 @@ def _views(dialect: str) -> sa.Select[Any]:
 def changed_views(unit: Unit, lane_id: int, kind: str, parts: Sequence[str], *, after: int) -> list[tuple[str, str]]:
     """Return the item ids and texts of the views of a kind since entry ``after``, including past ones."""
     query = sa.select(_DOCUMENTS.c.item_id, _DOCUMENTS.c.text).where(
-        *own_lane(unit, _DOCUMENTS, lane_id),
+        *own_rows(unit, _DOCUMENTS, lane_id=lane_id),
         _DOCUMENTS.c.changed_seq > after,
         _DOCUMENTS.c.kind == kind,
         _DOCUMENTS.c.part.in_(parts),
@@ -185,5 +185,5 @@ def changed_views(unit: Unit, lane_id: int, kind: str, parts: Sequence[str], *, 
 
 def of_episode(unit: Unit, lane_id: int, kind: str, run_id: str, *, limit: int) -> list[str]:
     """Return the ids of the items of a kind that belong to an episode, or a run: the last ``limit`` recorded."""
-    query = sa.select(items.c.id).where(*own_lane(unit, items, lane_id), items.c.run_id == run_id, items.c.kind == kind)
+    query = sa.select(items.c.id).where(*own_rows(unit, items, lane_id=lane_id, run_id=run_id, kind=kind))
     return list(unit.run(query.order_by(items.c.recorded_at.desc(), items.c.id.desc()).limit(limit)).scalars())

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from phronesis.core.entries import SECTION
 from phronesis.core.ids import CITATION_PREFIX, LaneName, derived_id
-from phronesis.store.compiled_statements import batches, each_in, insert_ignore, upsert
+from phronesis.store.compiled_statements import batches, each_in, insert_ignore, own_rows, upsert
 from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import find_lane
 from phronesis.store.schema import items, shown_contexts, used_memories
@@ -105,7 +105,7 @@ class ShownContexts(WriteBehind[_Context]):
         ]
         insert_ignore(unit, shown_contexts, rows)
         for session in dict.fromkeys(sessions):
-            own = (shown_contexts.c.tenant_id == unit.tenant, shown_contexts.c.session == session)
+            own = own_rows(unit, shown_contexts, session=session)
             newest = sa.select(shown_contexts.c.context_id).where(*own).order_by(shown_contexts.c.context_id.desc())
             oldest = unit.run(newest.offset(KEPT - 1).limit(1)).scalar_one_or_none()
             if oldest is not None:
@@ -118,7 +118,7 @@ def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, conte
     Covers its last contexts, and ``context_id``, the one that the entry answers.
     """
     columns = shown_contexts.c
-    own = (columns.tenant_id == unit.tenant, columns.session == session_of(lane, session_id))
+    own = own_rows(unit, shown_contexts, session=session_of(lane, session_id))
     query = sa.select(columns.context_id, columns.item_ids).where(*own)
     rows = unit.run(query.where(columns.seq < seq).order_by(columns.context_id.desc()).limit(COMPARED)).all()
     found = [item for row in rows for item in row.item_ids]
@@ -145,9 +145,7 @@ class ShownContext:
 def find_shown(unit: Unit, lane: LaneName, session_id: str, context_id: str) -> ShownContext | None:
     """Return what a context showed to a session, or None."""
     query = sa.select(shown_contexts.c.item_ids, shown_contexts.c.aliases).where(
-        shown_contexts.c.tenant_id == unit.tenant,
-        shown_contexts.c.session == session_of(lane, session_id),
-        shown_contexts.c.context_id == context_id,
+        *own_rows(unit, shown_contexts, session=session_of(lane, session_id), context_id=context_id)
     )
     row = unit.run(query).one_or_none()
     return None if row is None else ShownContext(row.item_ids, row.aliases or {})
@@ -156,14 +154,14 @@ def find_shown(unit: Unit, lane: LaneName, session_id: str, context_id: str) -> 
 def shown_since(unit: Unit, lane: LaneName, *, seq: int) -> Counter[str]:
     """Return how often each item was shown to a lane's owner since entry ``seq``, at most once for each context."""
     query = sa.select(shown_contexts.c.item_ids).where(
-        shown_contexts.c.tenant_id == unit.tenant, shown_contexts.c.owner == owner_of(lane), shown_contexts.c.seq >= seq
+        *own_rows(unit, shown_contexts, owner=owner_of(lane)), shown_contexts.c.seq >= seq
     )
     return Counter(item for item_ids in unit.run(query).scalars() for item in set(item_ids))
 
 
 def texts_of_items(unit: Unit, item_ids: Collection[str]) -> dict[str, str]:
     """Return the texts of items by id, from any lane of the tenant; a section's text includes its headings."""
-    query = sa.select(items.c.id, items.c.content, items.c.kind, items.c.data).where(items.c.tenant_id == unit.tenant)
+    query = sa.select(items.c.id, items.c.content, items.c.kind, items.c.data).where(*own_rows(unit, items))
     return {row.id: _words(row) for row in each_in(unit, query, items.c.id, item_ids)}
 
 
@@ -176,9 +174,8 @@ def _words(row: Any) -> str:
 
 def forget_shown(unit: Unit, lane: LaneName, session_id: str | None = None) -> None:
     """Delete the impressions of a session, or of every session of a lane."""
-    columns = shown_contexts.c
-    whose = columns.owner == owner_of(lane) if session_id is None else columns.session == session_of(lane, session_id)
-    unit.run(sa.delete(shown_contexts).where(columns.tenant_id == unit.tenant, whose))
+    whose = {"owner": owner_of(lane)} if session_id is None else {"session": session_of(lane, session_id)}
+    unit.run(sa.delete(shown_contexts).where(*own_rows(unit, shown_contexts, **whose)))
 
 
 # Items and claims that reads showed to a run (RB-11): ids and distances, never text.
@@ -225,9 +222,7 @@ class UsedMemories(WriteBehind[_Read]):
         """Write what runs read, the first rows of each."""
         for read in notes:
             run = number_of(read.lane, read.run_id)
-            counted = sa.select(sa.func.count()).where(
-                used_memories.c.tenant_id == unit.tenant, used_memories.c.run == run
-            )
+            counted = sa.select(sa.func.count()).where(*own_rows(unit, used_memories, run=run))
             room = KEPT_OF_RUN - int(unit.run(counted).scalar_one())
             known = {"tenant_id": unit.tenant, "run": run, "owner": _run_owner(read.lane)}
             upsert(unit, used_memories, [{**known, **asdict(use)} for use in read.uses][: max(0, room)])
@@ -246,23 +241,20 @@ def number_of(lane: LaneName, run_id: str) -> str:
 def used_by(unit: Unit, lane: LaneName, run_id: str) -> list[Use]:
     """Return what a run read: whole items first, then search results, nearest first."""
     columns = used_memories.c
-    query = sa.select(*(columns[name] for name in Use.__dataclass_fields__)).where(
-        columns.tenant_id == unit.tenant, columns.run == number_of(lane, run_id)
-    )
+    query = sa.select(*(columns[name] for name in Use.__dataclass_fields__))
+    query = query.where(*own_rows(unit, used_memories, run=number_of(lane, run_id)))
     rows = unit.run(query.order_by(columns.via, columns.distance, columns.item_id, columns.part)).mappings()
     return [Use(**row) for row in rows]
 
 
 def forget_used(unit: Unit, lane: LaneName, item_ids: Collection[str] | None = None) -> None:
     """Delete the records of some items of a lane, and of the runs among them; or all of its runs'."""
-    own = used_memories.c.tenant_id == unit.tenant
     if item_ids is None:
-        unit.run(sa.delete(used_memories).where(own, used_memories.c.owner == _run_owner(lane)))
+        unit.run(sa.delete(used_memories).where(*own_rows(unit, used_memories, owner=_run_owner(lane))))
         return
+    own = own_rows(unit, used_memories)
     for batch in batches(sorted(item_ids)):
-        unit.run(sa.delete(used_memories).where(own, used_memories.c.item_id.in_(batch)))
-        named = sa.select(items.c.run_id).where(
-            items.c.tenant_id == unit.tenant, items.c.id.in_(batch), items.c.kind == "run"
-        )
+        unit.run(sa.delete(used_memories).where(*own, used_memories.c.item_id.in_(batch)))
+        named = sa.select(items.c.run_id).where(*own_rows(unit, items), items.c.id.in_(batch), items.c.kind == "run")
         numbers = [number_of(lane, run_id) for run_id in unit.run(named).scalars() if run_id is not None]
-        unit.run(sa.delete(used_memories).where(own, used_memories.c.run.in_(numbers)))
+        unit.run(sa.delete(used_memories).where(*own, used_memories.c.run.in_(numbers)))

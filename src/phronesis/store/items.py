@@ -18,7 +18,7 @@ from phronesis.store.compiled_statements import (
     insert,
     list_value,
     listed_in_lane,
-    own_lane,
+    own_rows,
     run_each,
 )
 from phronesis.store.database import Unit
@@ -93,7 +93,7 @@ def count_changes(unit: Unit, lane: Lane, kinds: Sequence[str]) -> int:
     It only grows within an epoch.
     """
     query = sa.select(sa.func.coalesce(sa.func.sum(items.c.version), 0))
-    return int(unit.run(query.where(*own_lane(unit, items, lane.lane_id), *of_kinds(kinds))).scalar_one())
+    return int(unit.run(query.where(*own_rows(unit, items, lane_id=lane.lane_id), *of_kinds(kinds))).scalar_one())
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def read_where(
     unit: Unit, lane: Lane, *conditions: sa.ColumnElement[bool], order: Sequence[Any] = (), limit: int | None = None
 ) -> list[Item]:
     """Return the lane's items that meet ``conditions``, oldest first unless ordered otherwise."""
-    query = sa.select(*COLUMNS).where(*own_lane(unit, items, lane.lane_id), *conditions)
+    query = sa.select(*COLUMNS).where(*own_rows(unit, items, lane_id=lane.lane_id), *conditions)
     query = query.order_by(*(order or (items.c.recorded_at, items.c.id)))
     if limit is not None:
         query = query.limit(limit)
@@ -158,14 +158,14 @@ def items_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) 
 def ids_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> dict[str, str]:
     """Return the ids of the items that `items_of_kind` selects, and by id the entries that made them."""
     query = sa.select(items.c.id, items.c.entry_id).where(
-        *own_lane(unit, items, lane.lane_id), items.c.kind == kind, items.c.id > after
+        *own_rows(unit, items, lane_id=lane.lane_id, kind=kind), items.c.id > after
     )
     return {row.id: row.entry_id for row in unit.run(query.order_by(items.c.id).limit(limit))}
 
 
 def lane_of_item(unit: Unit, item_id: str) -> int | None:
     """Return the number of the lane that holds an item of this tenant, or None."""
-    query = sa.select(items.c.lane_id).where(items.c.tenant_id == unit.tenant, items.c.id == item_id)
+    query = sa.select(items.c.lane_id).where(*own_rows(unit, items, id=item_id))
     return unit.run(query).scalar_one_or_none()
 
 
@@ -219,10 +219,7 @@ def counts_by_lane(unit: Unit, lane_id: int | None = None) -> dict[int, Mapping[
 def count_quarantined(unit: Unit, lane_id: int | None = None) -> int:
     """Return the number of quarantined items of the tenant, or of one lane."""
     query = sa.select(sa.func.count()).where(
-        items.c.tenant_id == unit.tenant,
-        items.c.quarantine.is_not(None),
-        items.c.status == "active",
-        items.c.ended.is_(None),
+        *own_rows(unit, items), items.c.quarantine.is_not(None), items.c.status == "active", items.c.ended.is_(None)
     )
     return int(unit.run(query if lane_id is None else query.where(items.c.lane_id == lane_id)).scalar_one())
 
@@ -231,7 +228,7 @@ def count_by_kind(unit: Unit, *, since: int = 0) -> dict[str, int]:
     """Return the number of a tenant's items of each kind recorded since a moment, ended ones included."""
     query = (
         sa.select(items.c.kind, sa.func.count().label("number"))
-        .where(items.c.tenant_id == unit.tenant, items.c.recorded_at >= since)
+        .where(*own_rows(unit, items), items.c.recorded_at >= since)
         .group_by(items.c.kind)
     )
     return {str(row.kind): int(row.number) for row in unit.run(query)}

@@ -13,7 +13,7 @@ from phronesis.core.changes import ResolvedChanges
 from phronesis.core.ids import document_id
 from phronesis.core.serialization import encode, round_stored
 from phronesis.store import documents as document_store
-from phronesis.store.compiled_statements import batches, insert, own_lane
+from phronesis.store.compiled_statements import batches, insert, own_rows
 from phronesis.store.conversations import write_conversation, write_resources
 from phronesis.store.database import Unit, in_memory
 from phronesis.store.deltas import insert_deltas
@@ -67,7 +67,7 @@ def write_settled(
 def clear_lane(unit: Unit, lane_id: int) -> None:
     """Delete a lane's derived rows and vectors."""
     for table in (*DERIVED, *(home.vectors for home in HOMES)):
-        unit.run(sa.delete(table).where(*own_lane(unit, table, lane_id)))
+        unit.run(sa.delete(table).where(*own_rows(unit, table, lane_id=lane_id)))
 
 
 RowKey = tuple[str, ...]
@@ -101,7 +101,7 @@ def snapshot(unit: Unit, lane_id: int) -> Snapshot:
 
 def _rows(unit: Unit, table: sa.Table, lane_id: int) -> Iterator[tuple[RowKey, bytes]]:
     keys = [column.name for column in table.primary_key.columns if column.name not in _SKIPPED]
-    query = sa.select(table).where(*own_lane(unit, table, lane_id))
+    query = sa.select(table).where(*own_rows(unit, table, lane_id=lane_id))
     for row in unit.run(query).mappings():
         values = {name: _plain(value) for name, value in row.items() if name not in _SKIPPED}
         yield tuple(str(row[key]) for key in keys), encode(values)

@@ -15,7 +15,7 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.relations import Edge, Entity, EvidenceRow
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.store import conversations, deltas, relations
-from phronesis.store.compiled_statements import batches, own_lane
+from phronesis.store.compiled_statements import batches, own_rows
 from phronesis.store.database import Unit
 from phronesis.store.items import of_kinds, read_items, read_named, read_where
 from phronesis.store.lanes import Lane
@@ -73,7 +73,7 @@ class LaneView:
         at, columns = to_micros(before.recorded_at), items.c
         earlier = sa.or_(columns.recorded_at < at, sa.and_(columns.recorded_at == at, columns.id < before.id))
         query = sa.select(columns.id, columns.version).where(
-            *own_lane(self.unit, items, self.lane_id), *of_kinds((kind,)), *VISIBLE, earlier
+            *own_rows(self.unit, items, lane_id=self.lane_id), *of_kinds((kind,)), *VISIBLE, earlier
         )
         return [(row.id, row.version) for row in self.unit.run(query.order_by(columns.recorded_at, columns.id))]
 
@@ -124,7 +124,7 @@ class LaneView:
     def weight(self, kinds: Collection[str], *, since: datetime | None) -> tuple[int, int]:
         """Return the number of live items of ``kinds`` recorded after ``since``, and their total importance."""
         query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(items.c.importance), 0)).where(
-            *own_lane(self.unit, items, self.lane_id),
+            *own_rows(self.unit, items, lane_id=self.lane_id),
             *of_kinds(kinds),
             *VISIBLE,
             items.c.recorded_at > (0 if since is None else to_micros(since)),

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from phronesis.core.ids import LaneKind, LaneName
 from phronesis.errors import NotFound
-from phronesis.store.compiled_statements import bound_lane, each_in, fetch, insert_ignore, own_lane, run_one, upsert
+from phronesis.store.compiled_statements import bound_lane, each_in, fetch, insert_ignore, own_rows, run_one, upsert
 from phronesis.store.database import Database, Unit
 from phronesis.store.schema import HOMES, embedding_models, lanes, tenants
 
@@ -61,17 +61,6 @@ _BY_NAME: Final = sa.select(*_COLUMNS).where(
     lanes.c.tenant_id == sa.bindparam("t"), lanes.c.kind == sa.bindparam("k"), lanes.c.name == sa.bindparam("n")
 )
 _BY_ID: Final = sa.select(*_COLUMNS).where(*bound_lane(lanes))
-_NAMED: Final = sa.or_(
-    *(sa.and_(lanes.c.kind == sa.bindparam(f"k{n}"), lanes.c.name == sa.bindparam(f"n{n}")) for n in (1, 2))
-)
-_BY_NAMES: Final = (
-    sa.select(*_COLUMNS, embedding_models.c.model_id, embedding_models.c.dimension)
-    .outerjoin(
-        embedding_models,
-        sa.and_(embedding_models.c.tenant_id == sa.bindparam("t"), embedding_models.c.active.is_(True)),
-    )
-    .where(lanes.c.tenant_id == sa.bindparam("t"), _NAMED)
-)
 _LOCKED: Final = _BY_ID.with_for_update()
 _LOCKED_BY_NAME: Final = _BY_NAME.with_for_update()
 _SECRET: Final = sa.select(tenants.c.secret).where(tenants.c.tenant_id == sa.bindparam("t"))
@@ -100,18 +89,9 @@ def find_lane(unit: Unit, name: LaneName) -> Lane | None:
     return Lane(*rows[0]) if rows else None
 
 
-def find_lanes(unit: Unit, names: Sequence[LaneName]) -> tuple[list[Lane], ActiveModel | None]:
-    """Return the existing ones of one or two lanes, in that order, and the model whose vectors searches use.
-
-    One statement, since every read begins with it. Without a lane, no model is looked up.
-    """
-    first, last = names[0], names[-1]
-    bound = {"t": unit.tenant, "k1": first.kind, "n1": first.name, "k2": last.kind, "n2": last.name}
-    rows = fetch(unit, _BY_NAMES, bound)
-    found = {(row[1], row[2]): Lane(*row[: len(_COLUMNS)]) for row in rows}
-    model = rows[0][len(_COLUMNS) :] if rows else (None, None)
-    known = [lane for name in names if (lane := found.get((name.kind, name.name))) is not None]
-    return known, None if model[0] is None else ActiveModel(*model)
+def find_lanes(unit: Unit, names: Sequence[LaneName]) -> list[Lane]:
+    """Return the existing ones of some lanes, in that order."""
+    return [lane for name in names if (lane := find_lane(unit, name)) is not None]
 
 
 def new_lane(lane_id: int, kind: str, name: str | None, *, head_hash: str = GENESIS) -> dict[str, Any]:
@@ -161,7 +141,7 @@ def lock_lane(unit: Unit, lane_id: int) -> Lane:
 
 def list_lanes(unit: Unit) -> list[Lane]:
     """Return the tenant's lanes, by number."""
-    query = sa.select(*_COLUMNS).where(lanes.c.tenant_id == unit.tenant).order_by(lanes.c.lane_id)
+    query = sa.select(*_COLUMNS).where(*own_rows(unit, lanes)).order_by(lanes.c.lane_id)
     return [Lane(**row) for row in unit.run(query).mappings()]
 
 
@@ -189,7 +169,7 @@ def lane_names(unit: Unit, kind: LaneKind, *, containing: str, limit: int) -> li
 def documented_lanes(unit: Unit, lane_ids: Collection[int] | None = None) -> list[DocumentState]:
     """Return the tenant's lanes that ever had search documents, or those among some, by number."""
     query = sa.select(*(lanes.c[name] for name in DocumentState._fields)).where(
-        lanes.c.tenant_id == unit.tenant, lanes.c.documents_seq > 0
+        *own_rows(unit, lanes), lanes.c.documents_seq > 0
     )
     rows = unit.run(query) if lane_ids is None else each_in(unit, query, lanes.c.lane_id, lane_ids)
     return sorted(DocumentState(*row) for row in map(tuple, rows))
@@ -197,7 +177,7 @@ def documented_lanes(unit: Unit, lane_ids: Collection[int] | None = None) -> lis
 
 def list_behind(unit: Unit) -> list[Lane]:
     """Return the lanes with pending entries."""
-    query = sa.select(*_COLUMNS).where(lanes.c.tenant_id == unit.tenant, lanes.c.applied_seq < lanes.c.head_seq)
+    query = sa.select(*_COLUMNS).where(*own_rows(unit, lanes), lanes.c.applied_seq < lanes.c.head_seq)
     return [Lane(**row) for row in unit.run(query.order_by(lanes.c.lane_id)).mappings()]
 
 
@@ -222,7 +202,7 @@ def advance_applied(unit: Unit, lane_id: int, *, seq: int, documents_changed: bo
 
 def mark_documents(unit: Unit, lane_id: int, *, seq: int) -> None:
     """Record that entry ``seq`` changed a locked lane's search documents."""
-    unit.run(sa.update(lanes).where(*own_lane(unit, lanes, lane_id)).values(documents_seq=seq))
+    unit.run(sa.update(lanes).where(*own_rows(unit, lanes, lane_id=lane_id)).values(documents_seq=seq))
 
 
 def next_epoch(unit: Unit, lane_id: int, *, forget_name: bool = False) -> None:
@@ -230,7 +210,7 @@ def next_epoch(unit: Unit, lane_id: int, *, forget_name: bool = False) -> None:
     values: dict[str, Any] = {"epoch": lanes.c.epoch + 1}
     if forget_name:
         values["name"] = None
-    unit.run(sa.update(lanes).where(*own_lane(unit, lanes, lane_id)).values(**values))
+    unit.run(sa.update(lanes).where(*own_rows(unit, lanes, lane_id=lane_id)).values(**values))
 
 
 # A tenant's embedding models: which one's vectors are compared, and which are being built.
@@ -249,16 +229,14 @@ def active_model(unit: Unit) -> ActiveModel | None:
 
 def has_model(unit: Unit, model_id: str) -> bool:
     """Return whether a model's vectors are kept, active or not."""
-    query = sa.select(embedding_models.c.model_id).where(
-        embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id == model_id
-    )
+    query = sa.select(embedding_models.c.model_id).where(*own_rows(unit, embedding_models, model_id=model_id))
     return unit.run(query).one_or_none() is not None
 
 
 def put_model(unit: Unit, model_id: str, *, dimension: int, prefix_scheme: str, active: bool) -> None:
     """Record an embedding model; an active one replaces the previous active one."""
     if active:
-        unit.run(sa.update(embedding_models).where(embedding_models.c.tenant_id == unit.tenant).values(active=False))
+        unit.run(sa.update(embedding_models).where(*own_rows(unit, embedding_models)).values(active=False))
     row = {"model_id": model_id, "dimension": dimension, "prefix_scheme": prefix_scheme, "active": active}
     upsert(unit, embedding_models, [{"tenant_id": unit.tenant, **row}])
 
@@ -266,12 +244,10 @@ def put_model(unit: Unit, model_id: str, *, dimension: int, prefix_scheme: str, 
 def drop_other_models(unit: Unit, kept: Collection[str]) -> None:
     """Delete the vectors and records of every model except some."""
     for home in HOMES:
-        own = home.vectors.c
-        unit.run(sa.delete(home.vectors).where(own.tenant_id == unit.tenant, own.model_id.not_in(kept)))
+        own, models = own_rows(unit, home.vectors), home.vectors.c.model_id
+        unit.run(sa.delete(home.vectors).where(*own, models.not_in(kept)))
     unit.run(
-        sa.delete(embedding_models).where(
-            embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id.not_in(kept)
-        )
+        sa.delete(embedding_models).where(*own_rows(unit, embedding_models), embedding_models.c.model_id.not_in(kept))
     )
 
 

@@ -15,7 +15,7 @@ from phronesis.store.compiled_statements import (
     insert,
     insert_ignore,
     looked_up,
-    own_lane,
+    own_rows,
     upsert,
 )
 from phronesis.store.database import Unit
@@ -79,7 +79,7 @@ def insert_blob(unit: Unit, blob_id: str, body: bytes) -> None:
 
 def read_blob(unit: Unit, blob_id: str) -> bytes | None:
     """Return a blob's body, or None when there is none."""
-    query = sa.select(blobs.c.body).where(blobs.c.tenant_id == unit.tenant, blobs.c.blob_id == blob_id)
+    query = sa.select(blobs.c.body).where(*own_rows(unit, blobs, blob_id=blob_id))
     body = unit.run(query).scalar_one_or_none()
     return None if body is None else bytes(body)
 
@@ -92,7 +92,7 @@ def read_entries(unit: Unit, lane_id: int, *, after: int, until: int, limit: int
 
 def find_entry(unit: Unit, entry_id: str) -> EntryRow | None:
     """Return an entry by id."""
-    query = sa.select(*_ENTRY_COLUMNS).where(entries.c.tenant_id == unit.tenant, entries.c.entry_id == entry_id)
+    query = sa.select(*_ENTRY_COLUMNS).where(*own_rows(unit, entries, entry_id=entry_id))
     row = unit.run(query).mappings().one_or_none()
     return None if row is None else EntryRow(**row)
 
@@ -112,7 +112,7 @@ def entries_of_verb(
 ) -> list[EntryRow]:
     """Return a lane's entries of one verb with ``after`` < seq (< ``before``), in order."""
     query = sa.select(*_ENTRY_COLUMNS).where(
-        *own_lane(unit, entries, lane_id), entries.c.seq > after, entries.c.verb == verb
+        *own_rows(unit, entries, lane_id=lane_id), entries.c.seq > after, entries.c.verb == verb
     )
     if before is not None:
         query = query.where(entries.c.seq < before)
@@ -132,7 +132,7 @@ def entries_back(
 
     ``times`` bound when they were recorded: from the first, before the second, in microseconds.
     """
-    query = sa.select(*_ENTRY_COLUMNS).where(entries.c.tenant_id == unit.tenant, entries.c.verb.in_(verbs))
+    query = sa.select(*_ENTRY_COLUMNS).where(*own_rows(unit, entries), entries.c.verb.in_(verbs))
     since, until = times
     if lane_ids is not None:
         query = query.where(entries.c.lane_id.in_(lane_ids))
@@ -147,7 +147,7 @@ def entries_back(
 
 def verbs_of_lane(unit: Unit, lane_id: int) -> list[str]:
     """Return the verbs of a lane's entries, each once, sorted."""
-    query = sa.select(entries.c.verb).where(*own_lane(unit, entries, lane_id))
+    query = sa.select(entries.c.verb).where(*own_rows(unit, entries, lane_id=lane_id))
     return list(unit.run(query.distinct().order_by(entries.c.verb)).scalars())
 
 
@@ -160,7 +160,7 @@ def find_entries(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[Ent
 
 def find_idempotent(unit: Unit, idempotency: str) -> EntryRow | None:
     """Return the entry that was recorded under an idempotency commitment."""
-    query = sa.select(*_ENTRY_COLUMNS).where(entries.c.tenant_id == unit.tenant, entries.c.idempotency == idempotency)
+    query = sa.select(*_ENTRY_COLUMNS).where(*own_rows(unit, entries, idempotency=idempotency))
     row = unit.run(query).mappings().one_or_none()
     return None if row is None else EntryRow(**row)
 
@@ -191,18 +191,14 @@ def _parts_of(dialect: str) -> sa.Select[Any]:
 
 def delete_parts(unit: Unit, entry_id: str, numbers: Sequence[int]) -> None:
     """Delete parts with their salts, and blobs without references."""
-    condition = sa.and_(
-        payload_parts.c.tenant_id == unit.tenant, payload_parts.c.entry_id == entry_id, payload_parts.c.n.in_(numbers)
-    )
+    condition = sa.and_(*own_rows(unit, payload_parts, entry_id=entry_id), payload_parts.c.n.in_(numbers))
     held = unit.run(sa.select(payload_parts.c.blob_id).where(condition, payload_parts.c.blob_id.is_not(None)))
     blob_ids = [row.blob_id for row in held]
     unit.run(sa.delete(payload_parts).where(condition))
     for blob_id in blob_ids:
-        users = sa.select(sa.func.count()).where(
-            payload_parts.c.tenant_id == unit.tenant, payload_parts.c.blob_id == blob_id
-        )
+        users = sa.select(sa.func.count()).where(*own_rows(unit, payload_parts, blob_id=blob_id))
         if not unit.run(users).scalar_one():
-            unit.run(sa.delete(blobs).where(blobs.c.tenant_id == unit.tenant, blobs.c.blob_id == blob_id))
+            unit.run(sa.delete(blobs).where(*own_rows(unit, blobs, blob_id=blob_id)))
 
 
 def put_outcomes(unit: Unit, lane_id: int, entry_id: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -215,7 +211,7 @@ def read_outcomes(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[Mappin
     """Return the outcomes by entry, ordered by role and n."""
     out: dict[str, list[Mapping[str, Any]]] = {entry_id: [] for entry_id in entry_ids}
     columns = (outcomes.c.entry_id, outcomes.c.role, outcomes.c.n, outcomes.c.made_by, outcomes.c.body)
-    query = sa.select(*columns).where(outcomes.c.tenant_id == unit.tenant)
+    query = sa.select(*columns).where(*own_rows(unit, outcomes))
     for row in each_in(unit, query.order_by(*columns[:3]), outcomes.c.entry_id, entry_ids):
         out[row.entry_id].append(row._asdict())
     return out
@@ -223,7 +219,7 @@ def read_outcomes(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[Mappin
 
 def count_failure(unit: Unit, lane_id: int, entry_id: str, *, code: str, message: str, at: int) -> int:
     """Record one more failed attempt at an entry; return the number of attempts."""
-    query = sa.select(failures.c.attempts).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id == entry_id)
+    query = sa.select(failures.c.attempts).where(*own_rows(unit, failures, entry_id=entry_id))
     attempts = (unit.run(query).scalar_one_or_none() or 0) + 1
     row = {"lane_id": lane_id, "attempts": attempts, "code": code, "message": message, "at": at}
     upsert(unit, failures, [{"tenant_id": unit.tenant, "entry_id": entry_id, **row}])
@@ -236,7 +232,7 @@ def count_failure(unit: Unit, lane_id: int, entry_id: str, *, code: str, message
 def failures_of(unit: Unit, entry_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the failed attempts recorded for some entries, by entry."""
     columns = (failures.c.entry_id, failures.c.attempts, failures.c.code, failures.c.message, failures.c.at)
-    query = sa.select(*columns).where(failures.c.tenant_id == unit.tenant)
+    query = sa.select(*columns).where(*own_rows(unit, failures))
     rows = [row._asdict() for row in each_in(unit, query, failures.c.entry_id, entry_ids)]
     return {row.pop("entry_id"): row for row in rows}
 
@@ -253,7 +249,7 @@ def stage_lane(unit: Unit, lane_id: int, kind: str, *, head_hash: str) -> None:
 
 def last_seq(unit: Unit, lane_id: int) -> int:
     """Return the seq of the last entry that is stored for a lane, staged ones included; 0 for none."""
-    query = sa.select(sa.func.max(entries.c.seq)).where(*own_lane(unit, entries, lane_id))
+    query = sa.select(sa.func.max(entries.c.seq)).where(*own_rows(unit, entries, lane_id=lane_id))
     return unit.run(query).scalar_one() or 0
 
 
@@ -262,15 +258,15 @@ def publish_lane(
 ) -> None:
     """Publish the staged entries of a locked lane."""
     values = {"name": name, "head_seq": head_seq, "head_hash": head_hash, "last_recorded_at": last_recorded_at}
-    unit.run(sa.update(lanes).where(*own_lane(unit, lanes, lane_id)).values(values))
+    unit.run(sa.update(lanes).where(*own_rows(unit, lanes, lane_id=lane_id)).values(values))
 
 
 def entries_with_outcome(unit: Unit, role: str) -> list[str]:
     """Return the ids of entries that have an outcome of this role, by lane and in order."""
     query = (
         sa.select(entries.c.entry_id)
-        .join(outcomes, sa.and_(outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id == entries.c.entry_id))
-        .where(entries.c.tenant_id == unit.tenant, outcomes.c.role == role)
+        .join(outcomes, sa.and_(*own_rows(unit, outcomes, entry_id=entries.c.entry_id)))
+        .where(*own_rows(unit, entries), outcomes.c.role == role)
         .order_by(entries.c.lane_id, entries.c.seq)
     )
     return list(unit.run(query).scalars())

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from phronesis.core.ids import derived_id
 from phronesis.core.reports import FOLDED, ModelCall, ModelUsage, by_day, day_of
 from phronesis.core.timestamps import from_micros, to_micros
-from phronesis.store.compiled_statements import each_in, insert, insert_ignore, upsert
+from phronesis.store.compiled_statements import each_in, insert, insert_ignore, own_rows, upsert
 from phronesis.store.database import Database, Unit
 from phronesis.store.schema import lookups, model_calls
 from phronesis.store.write_behind import WriteBehind
@@ -88,7 +88,7 @@ def _row(tenant: str, call: ModelCall) -> dict[str, Any]:
 def _fold(unit: Unit, *, before: datetime) -> None:
     """Merge the calls of days before this one. A concurrent process merges other rows: each is taken once."""
     taken = sa.delete(model_calls).where(
-        model_calls.c.tenant_id == unit.tenant, model_calls.c.at < to_micros(before), model_calls.c.status != FOLDED
+        *own_rows(unit, model_calls), model_calls.c.at < to_micros(before), model_calls.c.status != FOLDED
     )
     rows = unit.run(taken.returning(*_COLUMNS)).mappings().all()
     calls = [ModelCall(**{**row, "at": from_micros(row["at"])}) for row in rows]
@@ -117,7 +117,7 @@ def lookup_number(source: str, question: str) -> str:
 def read_lookup(unit: Unit, number: str, *, now: int) -> Lookup | None:
     """Return an answer that has not expired, or None."""
     query = sa.select(lookups.c.asked_at, lookups.c.expires_at, lookups.c.answer).where(
-        lookups.c.tenant_id == unit.tenant, lookups.c.number == number, lookups.c.expires_at > now
+        *own_rows(unit, lookups, number=number), lookups.c.expires_at > now
     )
     row = unit.run(query).one_or_none()
     return None if row is None else Lookup(row.asked_at, row.expires_at, row.answer)
@@ -125,10 +125,10 @@ def read_lookup(unit: Unit, number: str, *, now: int) -> Lookup | None:
 
 def keep_lookup(unit: Unit, number: str, lookup: Lookup) -> None:
     """Store an answer, replacing an older one, and delete expired ones."""
-    unit.run(sa.delete(lookups).where(lookups.c.tenant_id == unit.tenant, lookups.c.expires_at <= lookup.asked_at))
+    unit.run(sa.delete(lookups).where(*own_rows(unit, lookups), lookups.c.expires_at <= lookup.asked_at))
     upsert(unit, lookups, [{"tenant_id": unit.tenant, "number": number, **asdict(lookup)}])
 
 
 def forget_lookups(unit: Unit) -> None:
     """Delete all cached answers of a tenant."""
-    unit.run(sa.delete(lookups).where(lookups.c.tenant_id == unit.tenant))
+    unit.run(sa.delete(lookups).where(*own_rows(unit, lookups)))

@@ -1,21 +1,18 @@
 """Statements on items by external id (one item, a range of ids, or their heads), and ids by their beginning or end."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, lru_cache
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
 from phronesis.store.compiled_statements import batches, bound_lane, fetch, list_value, listed_in_lane
 from phronesis.store.database import Unit
-from phronesis.store.dialects import bound_json_key, contains, has_member, member_number, member_text, parsed
+from phronesis.store.dialects import contains
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import api_keys, deltas, entities, entries, items
+from phronesis.store.schema import VISIBLE, api_keys, deltas, entities, entries, items
 
-Order = Literal["eq", "lt", "gt"]
-
-_LIVE: Final = (items.c.status == sa.literal_column("'active'"), items.c.ended.is_(None), items.c.quarantine.is_(None))
-_IN_LANE: Final = (*bound_lane(items), *_LIVE)
+_IN_LANE: Final = (*bound_lane(items), *VISIBLE)
 _BETWEEN: Final = (items.c.external_id >= sa.bindparam("low"), items.c.external_id < sa.bindparam("high"))
 _SHOWN: Final = (*_IN_LANE, *_BETWEEN)
 _NEWEST: Final = (items.c.updated_at.desc(), items.c.id.desc())
@@ -32,31 +29,11 @@ class NamedRow(NamedTuple):
     size: int
 
 
-class MemberComparison(NamedTuple):
-    """A comparison with a member of a JSON text; texts are compared by ``eq`` alone."""
-
-    member: str
-    order: Order
-    value: str | float
-
-
-class MemberConditions(NamedTuple):
-    """Conditions, all of which must hold, on members of the JSON text under ``key`` in items' metadata.
-
-    The database may let more through (values of another type, escapes that PostgreSQL may reject); callers check
-    again.
-    """
-
-    key: str
-    compared: tuple[MemberComparison, ...] = ()
-
-
 class RowPage(NamedTuple):
-    """A page of rows: those that match ``inside`` and ``meets``, ``limit`` of them after ``offset``."""
+    """A page of rows: those that meet a condition, ``limit`` of them after ``offset``."""
 
     limit: int | None = None
     offset: int = 0
-    inside: MemberConditions | None = None
     meets: Callable[[NamedRow], bool] | None = None
 
 
@@ -80,19 +57,14 @@ def heads_between(unit: Unit, lane: Lane, low: str, high: str, *, until: str) ->
 
 def rows_between(unit: Unit, lane: Lane, low: str, high: str, asked: RowPage = EVERY) -> list[NamedRow]:
     """Return the items of these names, last changed first."""
-    bound = _bound(unit, lane, low, high)
-    # From the index alone where nothing is compared; the rows, which may be long, are read of the page only.
-    compared = asked.inside.compared if asked.inside is not None else ()
-    for n, one in enumerate(compared):
-        bound |= {f"member{n}": one.member, f"value{n}": one.value}
-    if compared and asked.inside is not None:
-        bound["key"] = asked.inside.key
-    kinds = tuple((one.order, isinstance(one.value, str)) for one in compared)
+    # The names come from the index alone; the rows, which may be long, are read of the page only.
     last = None if asked.limit is None else asked.offset + asked.limit
-    statement = _ids(unit.dialect, kinds, asked.meets is None and last is not None)
-    ids = [row[0] for row in fetch(unit, statement, {**bound, "last": last})]
+    statement = _FIRST_IDS if asked.meets is None and last is not None else _IDS_BETWEEN
+    ids = [row[0] for row in fetch(unit, statement, {**_bound(unit, lane, low, high), "last": last})]
+    if asked.meets is None:
+        ids = ids[asked.offset :]
     out: list[NamedRow] = []
-    for batch in batches(ids if asked.meets is not None else ids[asked.offset :]):
+    for batch in batches(ids):
         if last is not None and len(out) >= last:
             break
         named = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
@@ -118,37 +90,8 @@ def _by_ids(dialect: str) -> sa.Select[Any]:
     return sa.select(*_columns(dialect)).where(*listed_in_lane(items.c.id, dialect))
 
 
-@lru_cache(maxsize=256)
-def _ids(dialect: str, kinds: tuple[tuple[Order, bool], ...], ends: bool) -> sa.Select[Any]:
-    """Return the statement of the ids; ``kinds`` give each comparison's operator, and whether it is with a text."""
-    compared = _compared_in_postgresql if dialect == "postgresql" else _compared_in_sqlite
-    found = sa.select(items.c.id).where(*_SHOWN, *(compared(kinds) if kinds else ())).order_by(*_NEWEST)
-    return found.limit(sa.bindparam("last", type_=sa.Integer)) if ends else found
-
-
-def _compared_in_sqlite(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any]:
-    """Yield the conditions. SQLite orders texts after all numbers, and true is 1."""
-    text = sa.func.json_extract(items.c.metadata, bound_json_key("key"))
-    for n, (order, words) in enumerate(kinds):
-        member = sa.func.json_extract(text, bound_json_key(f"member{n}"))
-        value = sa.bindparam(f"value{n}", type_=sa.Text if words else sa.Double)
-        if order == "lt":
-            yield sa.not_(sa.between(member, value, sa.literal_column("9e999")))
-        else:
-            yield member == value if order == "eq" else member > value
-
-
-def _compared_in_postgresql(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any]:
-    # It may look at a row's JSON before its name, and fails on a text that is none.
-    text = sa.case((sa.and_(*_BETWEEN), member_text(items.c.metadata, bound_json_key("key"))))
-    found: list[Any] = []
-    for n, (order, words) in enumerate(kinds):
-        json, name = parsed(text), bound_json_key(f"member{n}")
-        value: Any = sa.bindparam(f"value{n}", type_=sa.Text if words else sa.Double)
-        member: Any = member_text(json, name) if words else member_number(json, name)
-        holds = member == value if order == "eq" else member < value if order == "lt" else member > value
-        found.append(holds if words else sa.func.coalesce(holds, has_member(json, name)))
-    yield sa.or_(contains(text, sa.literal_column(r"'\u'")), sa.and_(*found))
+_IDS_BETWEEN: Final = sa.select(items.c.id).where(*_SHOWN).order_by(*_NEWEST)
+_FIRST_IDS: Final = _IDS_BETWEEN.limit(sa.bindparam("last", type_=sa.Integer))
 
 
 @cache

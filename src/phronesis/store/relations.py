@@ -19,7 +19,7 @@ from phronesis.store.compiled_statements import (
     list_value,
     listed_in_lane,
     looked_up,
-    own_lane,
+    own_rows,
     upsert,
 )
 from phronesis.store.database import Unit
@@ -60,7 +60,7 @@ def _edges_of(dialect: str, incoming: bool, by_type: bool) -> sa.Select[Any]:
 
 def nodes_reached(unit: Unit, lane_id: int, type_: str, *, grade: str | None = None) -> set[str]:
     """Return the ids of the nodes that the lane's edges of a type, and of a grade if one is given, reach."""
-    query = sa.select(edges.c.to_id).where(*own_lane(unit, edges, lane_id), edges.c.type == type_)
+    query = sa.select(edges.c.to_id).where(*own_rows(unit, edges, lane_id=lane_id, type=type_))
     if grade is not None:
         query = query.where(edges.c.grade == grade)
     return set(unit.run(query.distinct()).scalars())
@@ -124,7 +124,7 @@ def write_edges(unit: Unit, lane_id: int, added: Sequence[Edge], removed: Sequen
     """Store edges, replacing those of the same identity, and delete others."""
     columns = (edges.c.type, edges.c.from_kind, edges.c.from_id, edges.c.to_kind, edges.c.to_id)
     for edge in removed:
-        unit.run(sa.delete(edges).where(*own_lane(unit, edges, lane_id), *_equal(columns, edge.identity)))
+        unit.run(sa.delete(edges).where(*own_rows(unit, edges, lane_id=lane_id), *_equal(columns, edge.identity)))
     own = {"tenant_id": unit.tenant, "lane_id": lane_id}
     upsert(unit, edges, [{**own, **row, "data": row["data"] or None} for row in (edge.to_row() for edge in added)])
 
@@ -133,7 +133,7 @@ def write_evidence(unit: Unit, lane_id: int, added: Sequence[EvidenceRow], remov
     """Store evidence rows and delete others."""
     columns = (evidence.c.item_id, evidence.c.part, evidence.c.polarity, evidence.c.source_key)
     for row in removed:
-        unit.run(sa.delete(evidence).where(evidence.c.tenant_id == unit.tenant, *_equal(columns, row.identity)))
+        unit.run(sa.delete(evidence).where(*own_rows(unit, evidence), *_equal(columns, row.identity)))
     upsert(unit, evidence, [{"tenant_id": unit.tenant, "lane_id": lane_id, **row.to_row()} for row in added])
 
 
@@ -188,7 +188,9 @@ def read_mentions(unit: Unit, lane_id: int, entity_ids: Iterable[str]) -> list[M
     """Return the mentions of entities."""
     out: list[Mention] = []
     for batch in batches(dict.fromkeys(entity_ids)):
-        query = sa.select(*_MENTION_COLUMNS).where(*own_lane(unit, mentions, lane_id), mentions.c.entity_id.in_(batch))
+        query = sa.select(*_MENTION_COLUMNS).where(
+            *own_rows(unit, mentions, lane_id=lane_id), mentions.c.entity_id.in_(batch)
+        )
         out += [Mention(**row) for row in unit.run(query.order_by(mentions.c.item_id, mentions.c.start)).mappings()]
     return out
 
@@ -199,7 +201,7 @@ def write_entities(unit: Unit, lane_id: int, found: Sequence[Entity], where: Seq
     insert_ignore(unit, entities, [{**own, **asdict(entity)} for entity in found])
     for entity in found:
         if entity.canonical_id is not None:
-            held = sa.update(entities).where(entities.c.tenant_id == unit.tenant, entities.c.id == entity.id)
+            held = sa.update(entities).where(*own_rows(unit, entities, id=entity.id))
             unit.run(held.values(canonical_id=entity.canonical_id))
     insert_ignore(unit, mentions, [{**own, **asdict(mention)} for mention in where])
 
@@ -207,11 +209,11 @@ def write_entities(unit: Unit, lane_id: int, found: Sequence[Entity], where: Seq
 def drop_entities(unit: Unit, lane_id: int, entity_ids: Sequence[str], where: Sequence[Mention]) -> None:
     """Delete entities and mentions."""
     for batch in batches(entity_ids):
-        unit.run(sa.delete(entities).where(*own_lane(unit, entities, lane_id), entities.c.id.in_(batch)))
+        unit.run(sa.delete(entities).where(*own_rows(unit, entities, lane_id=lane_id), entities.c.id.in_(batch)))
     columns = (mentions.c.item_id, mentions.c.entity_id, mentions.c.start)
     for one in where:
         named = _equal(columns, (one.item_id, one.entity_id, one.start))
-        unit.run(sa.delete(mentions).where(*own_lane(unit, mentions, lane_id), *named))
+        unit.run(sa.delete(mentions).where(*own_rows(unit, mentions, lane_id=lane_id), *named))
 
 
 def lane_edges(unit: Unit, lane_id: int) -> list[Edge]:
@@ -235,7 +237,7 @@ def lane_mentions(unit: Unit, lane_id: int) -> list[Mention]:
 
 
 def _of_lane(unit: Unit, table: sa.Table, columns: Sequence[Any], lane_id: int) -> sa.MappingResult:
-    return unit.run(sa.select(*columns).where(*own_lane(unit, table, lane_id))).mappings()
+    return unit.run(sa.select(*columns).where(*own_rows(unit, table, lane_id=lane_id))).mappings()
 
 
 def _edge(row: Any) -> Edge:
@@ -292,7 +294,7 @@ class StatedValue(NamedTuple):
 def stated_values(unit: Unit, lane_id: int) -> list[StatedValue]:
     """Return a lane's live statements, oldest first."""
     query = sa.select(items.c.subject, items.c.key, items.c.value, items.c.data).where(
-        *own_lane(unit, items, lane_id), items.c.subject.is_not(None), items.c.key.is_not(None), *VISIBLE
+        *own_rows(unit, items, lane_id=lane_id), items.c.subject.is_not(None), items.c.key.is_not(None), *VISIBLE
     )
     rows = map(tuple, unit.run(query.order_by(items.c.recorded_at, items.c.id)))
     return [StatedValue(subject, key, value, (data or {}).get(PERSON)) for subject, key, value, data in rows]
@@ -300,8 +302,6 @@ def stated_values(unit: Unit, lane_id: int) -> list[StatedValue]:
 
 def lane_of_entity(unit: Unit, entity_id: str) -> int | None:
     """Return the lane of an entity, or None where the tenant has none of that id."""
-    query = sa.select(entities.c.lane_id).where(
-        entities.c.tenant_id == unit.tenant, entities.c.id == entity_id, entities.c.kind == NAME
-    )
+    query = sa.select(entities.c.lane_id).where(*own_rows(unit, entities, id=entity_id, kind=NAME))
     found: int | None = unit.run(query).scalar()
     return found

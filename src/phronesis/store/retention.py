@@ -26,7 +26,7 @@ from phronesis.store.compiled_statements import (
     fetch,
     in_list,
     list_value,
-    own_lane,
+    own_rows,
     run_each,
 )
 from phronesis.store.database import Database, Unit
@@ -135,13 +135,13 @@ def used_since(unit: Unit, lane_id: int) -> dict[str, tuple[int, int]]:
 
 def count_uses(unit: Unit, lane_id: int, item_id: str) -> int:
     """Return how often reads showed an item since counting began here."""
-    query = sa.select(usage.c.count).where(*own_lane(unit, usage, lane_id), usage.c.item_id == item_id)
+    query = sa.select(usage.c.count).where(*own_rows(unit, usage, lane_id=lane_id, item_id=item_id))
     return unit.run(query).scalar_one_or_none() or 0
 
 
 def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = None) -> None:
     """Delete the counts of some items of a lane, or of all."""
-    own = own_lane(unit, usage, lane_id)
+    own = own_rows(unit, usage, lane_id=lane_id)
     if item_ids is None:
         unit.run(sa.delete(usage).where(*own))
         return
@@ -194,7 +194,7 @@ def each_fading(unit: Unit, lane: Lane, wanted: DueConditions) -> Iterator[Reten
 def _lane_conditions(unit: Unit, lane: Lane, wanted: DueConditions) -> list[sa.ColumnElement[bool]]:
     named = {items.c.session_id: wanted.session_id, items.c.agent_id: wanted.agent_id}
     return [
-        *own_lane(unit, items, lane.lane_id),
+        *own_rows(unit, items, lane_id=lane.lane_id),
         items.c.ended.is_(None),
         items.c.quarantine.is_(None),
         items.c.kind.in_(sorted(wanted.learned_by)),
@@ -232,7 +232,7 @@ def borne_by(unit: Unit, lane_id: int, sources: Collection[str]) -> dict[str, li
     One pass over the lane's evidence: an index by source would cost every write.
     """
     query = sa.select(evidence.c.source_item_id, evidence.c.item_id, evidence.c.part).where(
-        *own_lane(unit, evidence, lane_id),
+        *own_rows(unit, evidence, lane_id=lane_id),
         evidence.c.polarity.in_(("source", "support")),
         evidence.c.source_item_id.is_not(None),
     )

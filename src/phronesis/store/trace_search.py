@@ -17,6 +17,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from phronesis.errors import StorageError
+from phronesis.store.compiled_statements import own_rows
 from phronesis.store.database import Database, Unit
 from phronesis.store.erasure_queries import SHINGLE_BYTES, Probes
 from phronesis.store.schema import HOMES, api_keys, blobs, entries, lanes, lookups, metadata, payload_parts, tenants
@@ -153,24 +154,22 @@ def _count_rows(rows: Iterable[list[Located]], result: Scan) -> Iterator[Located
 
 def _remaining_texts(unit: Unit) -> Iterator[Located]:
     """Return the texts that may legitimately remain: remaining payloads, and the names of live lanes."""
-    parts = sa.select(payload_parts.c.body).where(
-        payload_parts.c.tenant_id == unit.tenant, payload_parts.c.body.is_not(None)
-    )
+    parts = sa.select(payload_parts.c.body).where(*own_rows(unit, payload_parts), payload_parts.c.body.is_not(None))
     for row in _stream(unit, parts):
         yield "payload_parts", bytes(row.body)
-    for row in _stream(unit, sa.select(blobs.c.body).where(blobs.c.tenant_id == unit.tenant)):
+    for row in _stream(unit, sa.select(blobs.c.body).where(*own_rows(unit, blobs))):
         yield "blobs", bytes(row.body)
         with contextlib.suppress(zlib.error):  # a damaged one says nothing; doctor finds it
             yield "blobs", zlib.decompress(bytes(row.body))
     # Erasing empties this table: what stands there now was looked up for others, or for what is left.
-    answers = sa.select(_readable(lookups.c.answer)).where(lookups.c.tenant_id == unit.tenant)
+    answers = sa.select(_readable(lookups.c.answer)).where(*own_rows(unit, lookups))
     for (answer,) in _stream(unit, answers):
         yield "lookups", _bytes(answer or "")
     named = (
-        sa.select(lanes.c.name).where(lanes.c.tenant_id == unit.tenant, lanes.c.name.is_not(None)),
-        sa.select(entries.c.actor).where(entries.c.tenant_id == unit.tenant).distinct(),
-        sa.select(api_keys.c.label).where(api_keys.c.tenant_id == unit.tenant),  # an operator wrote it, not a memory
-        sa.select(api_keys.c.actor).where(api_keys.c.tenant_id == unit.tenant),
+        sa.select(lanes.c.name).where(*own_rows(unit, lanes), lanes.c.name.is_not(None)),
+        sa.select(entries.c.actor).where(*own_rows(unit, entries)).distinct(),
+        sa.select(api_keys.c.label).where(*own_rows(unit, api_keys)),  # an operator wrote it, not a memory
+        sa.select(api_keys.c.actor).where(*own_rows(unit, api_keys)),
     )
     for query in named:
         for (name,) in unit.run(query):
@@ -192,7 +191,7 @@ def _rows(unit: Unit) -> Iterator[list[Located]]:
         query = sa.select(
             *(column.label(f"key_{n}") for n, column in enumerate(keys)),
             *(_readable(column).label(f"value_{n}") for n, column in enumerate(told)),
-        ).where(table.c.tenant_id == unit.tenant)
+        ).where(*own_rows(unit, table))
         for row in _stream(unit, query):
             name = "/".join([table.name, *(_safe_key(key) for key in row[: len(keys)])])
             yield [

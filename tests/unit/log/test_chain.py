@@ -47,10 +47,8 @@ def log_of(count: int) -> tuple[Lane, Rows]:
     return lane, rows
 
 
-@pytest.mark.parametrize("count", [0, 1, 5])
-def test_an_untouched_log_verifies(count: int) -> None:
-    lane, rows = log_of(count)
-    assert verify(lane, rows) == []
+def test_an_untouched_log_verifies() -> None:
+    assert [verify(*log_of(count)) for count in (0, 1, 5)] == [[], [], []]
 
 
 @pytest.mark.parametrize("place", [0, 2, 4])
@@ -86,26 +84,16 @@ def test_any_altered_part_is_found(place: int, part: int, body: bytes) -> None:
     )
 
 
-def test_an_erased_part_leaves_the_chain_whole_and_a_foreign_one_does_not() -> None:
-    lane, rows = log_of(3)
+def test_an_erased_part_leaves_the_chain_whole_and_what_is_foreign_or_missing_does_not() -> None:
+    lane, rows = log_of(4)
+    assert "head" in verify(lane, rows[:3])[0].problem
+    for place in (0, 1, 3):
+        assert verify(lane, [*rows[:place], *rows[place + 1 :]])
     del rows[1][1][2]
     assert verify(lane, rows) == []
     foreign = dataclasses.replace(rows[0][1][0][0], n=9)
     rows[0][1].append((foreign, b"{}"))
     assert [(found.seq, found.problem) for found in verify(lane, rows)] == [(1, "part 9 of the payload was altered")]
-
-
-@pytest.mark.parametrize("place", [0, 1, 3])
-def test_a_missing_entry_is_found(place: int) -> None:
-    lane, rows = log_of(4)
-    del rows[place]
-    assert verify(lane, rows)
-
-
-def test_a_cut_end_is_found() -> None:
-    lane, rows = log_of(3)
-    [found] = verify(lane, rows[:2])
-    assert "head" in found.problem
 
 
 @given(

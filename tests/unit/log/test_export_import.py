@@ -95,6 +95,7 @@ def lines(path: Path) -> list[str]:
 def test_the_round_trip_is_the_identity(source: Memory, tmp_path: Path) -> None:
     result = source.export(tmp_path / "a.jsonl")
     assert (result.lanes, result.entries) == (2, ENTRIES)
+    assert stat.S_IMODE((tmp_path / "a.jsonl").stat().st_mode) == 0o600
     with opened(tmp_path, "copy") as copy:
         taken = copy.import_(tmp_path / "a.jsonl")
         assert (taken.lanes, taken.entries_added, taken.entries_known) == (2, ENTRIES, 0)
@@ -126,7 +127,7 @@ def test_a_second_import_changes_nothing_and_a_later_export_extends(source: Memo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("killed_at", [1, 2, 3, 5, 8, ENTRIES])
+@pytest.mark.parametrize("killed_at", [1, 3, ENTRIES])
 def test_a_killed_import_is_invisible_and_goes_on_where_it_stopped(
     source: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int
 ) -> None:
@@ -137,7 +138,7 @@ def test_a_killed_import_is_invisible_and_goes_on_where_it_stopped(
 
     def dies(self: import_log.Importer) -> None:
         nonlocal written
-        written += bool(self._batch)
+        written += bool(self._batch) and self._storing
         if written == killed_at:
             raise KeyboardInterrupt
         real(self)
@@ -248,11 +249,6 @@ def test_an_export_that_fails_leaves_the_old_file(source: Memory, tmp_path: Path
     assert not list(tmp_path.glob(".a.jsonl*"))
 
 
-def test_an_export_is_its_owners_only(source: Memory, tmp_path: Path) -> None:
-    source.export(tmp_path / "a.jsonl")
-    assert stat.S_IMODE((tmp_path / "a.jsonl").stat().st_mode) == 0o600
-
-
 def test_a_log_that_does_not_verify_is_not_exported(source: Memory, tmp_path: Path) -> None:
     with source.admin.components.database.transaction(source.admin.tenant, "append") as unit:
         unit.run(sa.update(schema.entries).where(schema.entries.c.seq == 2).values(actor="mallory"))
@@ -299,8 +295,9 @@ def test_two_imports_at_once_store_each_entry_once(source: Memory, tmp_path: Pat
     with opened(tmp_path, "copy") as copy:
 
         def overtaken(self: import_log.Importer) -> None:
-            with mock.patch.object(import_log.Importer, "_write", real):
-                copy.import_(tmp_path / "a.jsonl")
+            if self._storing:
+                with mock.patch.object(import_log.Importer, "_write", real):
+                    copy.import_(tmp_path / "a.jsonl")
             real(self)
 
         with mock.patch.object(import_log.Importer, "_write", overtaken), pytest.raises(Conflict, match="call again"):

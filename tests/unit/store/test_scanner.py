@@ -139,14 +139,3 @@ def test_an_erasure_whose_file_cannot_be_written_anew_is_certified_and_says_so(
         assert text[:10] not in str(certificate)
         memory._runtime._components.database.compact()  # what it says is to be done
         assert scan(memory._runtime._components.database, "default", Probes.of([text])).residue == []
-
-
-def test_words_that_others_said_are_no_trace(sqlite_url: str, text: str) -> None:
-    with opened(sqlite_url) as memory:
-        memory.add(text, user_id="other")
-        found = scan(memory._runtime._components.database, "default", Probes.of([text]))
-        assert (found.residue, found.held_elsewhere) == ([], 1)
-        neighbour = memory.for_tenant("neighbour")
-        found = scan(memory._runtime._components.database, "neighbour", Probes.of([text]))
-        assert (found.residue, found.held_elsewhere) == ([], 1)
-        neighbour.close()
