@@ -130,17 +130,6 @@ def deltas_of_entry(unit: Unit, lane_id: int, entry_id: str) -> list[Delta]:
     return sorted(made + [_delta(row) for row in unit.run(query).mappings()], key=lambda delta: delta.n)
 
 
-def patches_since(unit: Unit, lane_id: int, seq: int, *, most: int) -> list[tuple[str, dict[str, Any]]] | None:
-    """Return item and patch of each change of a lane's items after entry ``seq``, in order; None beyond ``most``."""
-    # Deltas are found by their entries, of which there are few: no index holds their places in the log.
-    later = sa.select(entries.c.entry_id).where(*own_rows(unit, entries, lane_id=lane_id), entries.c.seq > seq)
-    query = sa.select(deltas.c.item_id, deltas.c.patch).where(
-        *own_rows(unit, deltas, lane_id=lane_id, op="update"), deltas.c.entry_id.in_(later)
-    )
-    rows = unit.run(query.order_by(*_ORDER).limit(most + 1)).all()
-    return [(row.item_id, dict(row.patch or {})) for row in rows] if len(rows) <= most else None
-
-
 def find_delta(unit: Unit, delta_id: str) -> tuple[int, Delta] | None:
     """Return the lane's number and the delta of an id, or None."""
     query = sa.select(deltas.c.lane_id, *_COLUMNS).where(*own_rows(unit, deltas, id=delta_id))

@@ -1,6 +1,6 @@
 """SQL conditions for the items a read may return: scope, attributes, filters, valid time and transaction time."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -11,7 +11,7 @@ from phronesis.core.items import DUE, Item
 from phronesis.core.statements import LASTING
 from phronesis.core.timestamps import from_micros, isoformat, to_micros
 from phronesis.errors import InputError
-from phronesis.store.compiled_statements import batches, bound_lane, fetch, own_rows
+from phronesis.store.compiled_statements import bound_lane, fetch, own_rows
 from phronesis.store.database import Unit
 from phronesis.store.dialects import json_key, member_text
 from phronesis.store.filters import compile_filters, mentions_ended
@@ -135,14 +135,6 @@ def eligible_ids(unit: Unit, lane: Lane, wanted: ReadConditions) -> set[str]:
     """Return the ids of the lane's visible items."""
     query = sa.select(items.c.id).where(*own_rows(unit, items, lane_id=lane.lane_id), *wanted.conditions())
     return set(unit.run(query).scalars().all())  # row by row it takes three times as long
-
-
-def eligible_items(unit: Unit, lane: Lane, wanted: ReadConditions, ids: Iterable[str]) -> list[Item]:
-    """Return those of ``ids`` that the lane holds and that are visible."""
-    out: list[Item] = []
-    for batch in batches(dict.fromkeys(ids)):
-        out += read_where(unit, lane, items.c.id.in_(batch), *wanted.conditions())
-    return out
 
 
 def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *, limit: int) -> list[Item]:

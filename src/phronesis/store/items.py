@@ -1,7 +1,6 @@
 """Statements on items: read by id, lane or key; write versions."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
@@ -16,7 +15,6 @@ from phronesis.store.compiled_statements import (
     fetch,
     in_list,
     insert,
-    list_value,
     listed_in_lane,
     own_rows,
     run_each,
@@ -85,35 +83,6 @@ def read_heads(unit: Unit, lane_id: int, ids: Iterable[str]) -> dict[str, ItemHe
 @cache
 def _heads(dialect: str) -> sa.Select[Any]:
     return sa.select(*(items.c[name] for name in ItemHead._fields)).where(*listed_in_lane(items.c.id, dialect))
-
-
-def count_changes(unit: Unit, lane: Lane, kinds: Sequence[str]) -> int:
-    """Count the creations and changes of a lane's items of some kinds (not messages).
-
-    It only grows within an epoch.
-    """
-    query = sa.select(sa.func.coalesce(sa.func.sum(items.c.version), 0))
-    return int(unit.run(query.where(*own_rows(unit, items, lane_id=lane.lane_id), *of_kinds(kinds))).scalar_one())
-
-
-@dataclass(frozen=True, slots=True)
-class SessionItems:
-    """A selection of a session's items: the newest ``limit`` of some kinds, of one role or of any."""
-
-    kinds: Sequence[str]
-    limit: int
-    role: str | None = None
-
-
-def live_of_session(unit: Unit, lane: Lane, session_id: str, wanted: Sequence[SessionItems]) -> list[list[Item]]:
-    """Return a session's visible items for each selection in ``wanted``, newest first."""
-    known = {"t": unit.tenant, "l": lane.lane_id, "s": session_id}
-    out: list[list[Item]] = []
-    for one in wanted:
-        bound = {**known, "r": one.role, "ids": list_value(unit.dialect, one.kinds)}
-        rows = fetch(unit, _of_session(unit.dialect, one.limit, one.role is not None), bound)
-        out.append([as_item(row, lane) for row in rows])
-    return out
 
 
 @cache
