@@ -13,7 +13,6 @@ from phronesis.store.compiled_statements import (
     bound_lane,
     each_of,
     fetch,
-    in_list,
     insert,
     listed_in_lane,
     own_rows,
@@ -86,15 +85,6 @@ def _heads(dialect: str) -> sa.Select[Any]:
 
 
 @cache
-def _of_session(dialect: str, limit: int, by_role: bool) -> sa.Select[Any]:
-    found = sa.select(*COLUMNS).where(
-        *bound_lane(items), items.c.session_id == sa.bindparam("s"), in_list(items.c.kind, dialect), *VISIBLE
-    )
-    found = found.where(items.c.role == sa.bindparam("r")) if by_role else found
-    newest = (items.c.position.desc(), items.c.recorded_at.desc(), items.c.id)
-    return found.order_by(*newest).limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
-
-
 @cache
 def _by_ids(dialect: str) -> sa.Select[Any]:
     return sa.select(*COLUMNS).where(*listed_in_lane(items.c.id, dialect))
