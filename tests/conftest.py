@@ -64,6 +64,7 @@ def pytest_configure() -> None:
             begun.stop()
 
 
+@pytest.hookimpl(optionalhook=True)  # where pytest-xdist is installed
 def pytest_xdist_auto_num_workers() -> int:
     """Start one process more than there are cores: tests wait for servers and processes a quarter of the time.
 

@@ -24,11 +24,11 @@ class PlainMind:
         self.special: TraitRevision | None = None
         self.away = False
 
-    def wishes(self, _bench: Any, _entry: Any, material: ReflectionInput, _sensitive: Any) -> StrategyResult:
+    def propose(self, _bench: Any, _entry: Any, material: ReflectionInput, _sensitive: Any) -> StrategyResult:
         """Give what the memories come to; nothing while it is ``away``, as a model is that does not answer."""
         if self.away:
-            return StrategyResult(wishes=None, made_by=self.name, error="model.unavailable")
-        return StrategyResult(wishes=self.then.pop(0) if self.then else _grouped(material), made_by=self.name)
+            return StrategyResult(proposed=None, made_by=self.name, error="model.unavailable")
+        return StrategyResult(proposed=self.then.pop(0) if self.then else _grouped(material), made_by=self.name)
 
     def reconsider(
         self, _bench: Any, _entry: Any, _work: Any, _trait_id: str

@@ -55,7 +55,7 @@ class Script:
 
     def _reflected(self, _data: str) -> dict[str, Any]:
         empty: dict[str, Any] = {name: [] for name in LISTS}
-        return empty | {name: [self.named(one) for one in wishes] for name, wishes in self.answer.items()}
+        return empty | {name: [self.named(one) for one in proposed] for name, proposed in self.answer.items()}
 
     def _special(self, data: str) -> dict[str, Any]:
         told = [said for name, said in self.special.items() if self.said.get(name, name) in data]
@@ -65,9 +65,9 @@ class Script:
     def _questions(self, _data: str) -> dict[str, Any]:
         return {"questions": list(self.questions)}
 
-    def named(self, wish: Mapping[str, Any]) -> dict[str, Any]:
-        """Give a wish with ids in the place of names."""
-        out = {name: value for name, value in wish.items() if name != "as"}
+    def named(self, operation: Mapping[str, Any]) -> dict[str, Any]:
+        """Give a operation with ids in the place of names."""
+        out = {name: value for name, value in operation.items() if name != "as"}
         for name in ID_FIELDS:
             if name in out:
                 out[name] = [self.ids.get(one, one) for one in out[name]]

@@ -47,18 +47,24 @@ class Told:
 
     def reflect(self, *, days: float = 0, **given: Any) -> ReflectionCycle:
         """Reflect by force, the model wishing so; ``special`` is what it says of traits that too much contradicts."""
-        self.wish(**{name: given.pop(name) for name in list(given) if name in WISHED})
+        self.operation(**{name: given.pop(name) for name in list(given) if name in WISHED})
         self.clock.pass_days(days)
         cycle = self.memory.reflect(USER, **({"force": True} | given))
         self.learn_names()
         return cycle
 
-    def wish(self, special: Mapping[str, Any] | None = None, **lists: Any) -> None:
-        """Let the model wish so from now on."""
+    def operation(self, special: Mapping[str, Any] | None = None, **lists: Any) -> None:
+        """Let the model operation so from now on."""
         self.script.answer, self.script.special = lists, special or {}
-        wishes = [wish for listed in lists.values() for wish in listed]
-        wishes += [side for said in (special or {}).values() for side in said.get("split") or ()]
-        self.said.update({wish["as"]: wish.get("content") or wish["new_content"] for wish in wishes if "as" in wish})
+        proposed = [operation for listed in lists.values() for operation in listed]
+        proposed += [side for said in (special or {}).values() for side in said.get("split") or ()]
+        self.said.update(
+            {
+                operation["as"]: operation.get("content") or operation["new_content"]
+                for operation in proposed
+                if "as" in operation
+            }
+        )
 
     def learn_names(self) -> None:
         """Find out the ids of what was made."""
@@ -112,27 +118,27 @@ def telling(url: str, *roles: str, **more: Any) -> Iterator[Told]:
 
 
 def trend(name: str, *evidence: str, **more: Any) -> dict[str, Any]:
-    """Give the wish of a trend."""
+    """Give the operation of a trend."""
     return {"as": name, "content": words(name), "evidence_ids": list(evidence), **more}
 
 
 def behavior(name: str, *evidence: str, **more: Any) -> dict[str, Any]:
-    """Give the wish of a behaviour."""
+    """Give the operation of a behaviour."""
     return {"as": name, "content": words(name), "evidence_ids": list(evidence), **more}
 
 
 def again(name: str, *evidence: str, grade: str = "C") -> dict[str, Any]:
-    """Give the wish of a reinforcement."""
+    """Give the operation of a reinforcement."""
     return {"trait_id": name, "new_evidence_ids": list(evidence), "quality_grade": grade}
 
 
 def against(name: str, *evidence: str) -> dict[str, Any]:
-    """Give the wish of a contradiction."""
+    """Give the operation of a contradiction."""
     return {"trait_id": name, "contradicting_evidence_ids": list(evidence)}
 
 
 def upgrade(name: str, *traits: str, subtype: str = "preference", **more: Any) -> dict[str, Any]:
-    """Give the wish of an upgrade."""
+    """Give the operation of an upgrade."""
     return {
         "as": name,
         "from_trait_ids": list(traits),

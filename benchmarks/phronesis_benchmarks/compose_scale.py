@@ -143,7 +143,7 @@ class _Bench:
             encoding.append(encoded)
             memories += sum(one.item.kind != "section" for one in pack)
             places += len(pack)
-            self.on_progress("retrieving", n, calls)
+            self.on_progress("plan_executor", n, calls)
         return Latency.of(times), Latency.of(encoding), memories / max(1, places)
 
     def composes(self, memory: Memory, calls: int) -> Latency:

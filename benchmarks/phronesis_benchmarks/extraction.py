@@ -18,7 +18,7 @@ from phronesis.conversation.extraction.extractor import MessageExtractor
 from phronesis.conversation.extraction.memory_types import MemoryTypes, fold_key
 from phronesis.core.proposals import Proposal
 from phronesis.core.timestamps import parse_moment
-from phronesis.core.values import normal_value, plain_relative
+from phronesis.core.values import canonical_relative, normal_value
 from phronesis.errors import InputError
 from phronesis_benchmarks.records import read_rows, render_share, render_table
 
@@ -173,4 +173,4 @@ def _score(data: str, split: str, turns: Iterable[Mapping[str, Any]], extractor:
 
 def _bare(subject: str) -> str:
     text = subject.strip().casefold()
-    return plain_relative(next((text.removeprefix(one) for one in _POSSESSIVES if text.startswith(one)), text))
+    return canonical_relative(next((text.removeprefix(one) for one in _POSSESSIVES if text.startswith(one)), text))

@@ -22,7 +22,7 @@ from phronesis.experience.event_embeddings import (
     WHOLE,
     LessonMap,
     UnrelatedVectors,
-    laid_out,
+    assemble_rows,
     map_for,
     model_of,
     whole_text,
@@ -211,7 +211,7 @@ class ModelSet:
 
     def fitted(self, files: Sequence[AuthorEvents]) -> LessonMap:
         """Fit a map to what they see."""
-        sets = [TrainingSet(laid_out(self.of(one), self.centres), one.same, one.lane) for one in files]
+        sets = [TrainingSet(assemble_rows(self.of(one), self.centres), one.same, one.lane) for one in files]
         return LessonMap(self.models, self.centres, fit(sets))
 
 
@@ -290,7 +290,7 @@ def _score(name: str, one: AuthorEvents, sets: Sequence[ModelSet], maps: Sequenc
         return out
 
     wholes = zip(one.seen[:: len(PARTS)], maps[0].centres, strict=True)
-    by_wholes = np.sum([cosines(laid_out([seen], [centre])) for seen, centre in wholes], axis=0)
+    by_wholes = np.sum([cosines(assemble_rows([seen], [centre])) for seen, centre in wholes], axis=0)
     ranked = [by_wholes, *(cosines(by.of(seen.of(one))) for seen, by in zip(sets, maps, strict=True))]
     return MapScore(name, events, int(same.sum()), *(average_precision(likeness, same) for likeness in ranked))
 

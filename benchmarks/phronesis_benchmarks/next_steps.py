@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from phronesis.models.reader import TextClassifier
-from phronesis.reasoning.claim_gate import NEXT_STEP, fold, without_quotations
+from phronesis.reasoning.claim_gate import NEXT_STEP, fold, strip_quotations
 from phronesis_benchmarks.text_classifier_training import ClassifierSettings, encode_texts, fit_text_classifier
 
 LEARNED: Final = ("next_step", "positive_constraint", "kb_alias")
@@ -20,7 +20,7 @@ LEARNED: Final = ("next_step", "positive_constraint", "kb_alias")
 
 def fit_next_steps(data: Sequence[Path], out: Path) -> TextClassifier:
     """Fit the classifier to the texts of these files and write it."""
-    seen = [(without_quotations(fold(text)), told) for path in data for text, told in load_steps(path)]
+    seen = [(strip_quotations(fold(text)), told) for path in data for text, told in load_steps(path)]
     texts = [one for one in seen if one[0].strip()]  # of some nothing is left but a quotation
     states = encode_texts([text for text, _ in texts])
     labels = [(NEXT_STEP,) if told else () for _, told in texts]

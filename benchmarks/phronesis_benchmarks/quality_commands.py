@@ -7,7 +7,7 @@ from typing import Final, Protocol
 import click
 from click.decorators import FC
 
-from phronesis.interfaces.cli.output import Progress, say, say_json
+from phronesis.interfaces.cli.output import Progress, print_json, print_lines
 
 # Options that benchmarks share, and how a report is shown.
 
@@ -26,9 +26,9 @@ class Report(Protocol):
 def show(report: Report, *, as_json: bool) -> None:
     """Print a report, as a table or in JSON."""
     if as_json:
-        say_json(report)
+        print_json(report)
     else:
-        say(report.to_markdown().rstrip())
+        print_lines(report.to_markdown().rstrip())
 
 
 def _read(
@@ -141,7 +141,7 @@ def reading(
     show(report, as_json=as_json)
     if mistakes and not as_json:
         for one in report.mistakes:
-            say(f"{one['what']}: {one['text']}\n    {one['id']}: {one['said'][:160]}")
+            print_lines(f"{one['what']}: {one['text']}\n    {one['id']}: {one['said'][:160]}")
 
 
 @click.command()
@@ -176,7 +176,7 @@ def roles(
     show(report, as_json=as_json)
     if mistakes and not as_json:
         for one in report.mistakes:
-            say(f"{one['id']}: {one['expected']}\n    {one['found']}")
+            print_lines(f"{one['id']}: {one['expected']}\n    {one['found']}")
 
 
 @click.command()

@@ -135,7 +135,7 @@ def run_resources(
             url = f"sqlite:///{Path(place) / 'shelf.db'}"
             with Memory.open(url, policy=policy, embedder=embedder) as memory:
                 on_progress(f"taking documents in for {name}", 0, 1)
-                stacks = taken_in(memory, labelled.documents)
+                stacks = ingestible_references(memory, labelled.documents)
                 if not measured:
                     measured["BM25"] = ranked(by_words(stacks), labelled, stacks)
                 on_progress(f"asking {name}", 0, 1)
@@ -147,7 +147,7 @@ Ranks = Mapping[str, Sequence[Rank]]
 """By file, the rank for each of its questions."""
 
 
-def taken_in(memory: Memory, documents: Sequence[InstalledDocument]) -> Stacks:
+def ingestible_references(memory: Memory, documents: Sequence[InstalledDocument]) -> Stacks:
     """Take the documents in, and give their sections."""
     sections: dict[str, Item] = {}
     owners: dict[str, InstalledDocument] = {}

@@ -18,7 +18,7 @@ from phronesis.core.vectors import Floats
 from phronesis.models.reader import TextClassifier
 from phronesis.models.text_features import normalise_text
 from phronesis.traits.laws.records import MemoryInput
-from phronesis.traits.memory_features import CLASSES, MAX_READ, SHOWN, load_showing, read_all, with_odds
+from phronesis.traits.memory_features import CLASSES, MAX_READ, SHOWN, add_odds, load_showing, read_all
 from phronesis_benchmarks.records import render_share, render_table
 from phronesis_benchmarks.text_classifier_training import ClassifierSettings, encode_texts, fit_text_classifier
 from phronesis_benchmarks.traits import load_users
@@ -112,7 +112,7 @@ def _score(
 
     odds, shows = [], []
     for user in users:
-        readings = with_odds(read_all([_memory(one) for one in user["memories"]]), judge)
+        readings = add_odds(read_all([_memory(one) for one in user["memories"]]), judge)
         members = {one for trait in user["traits"] for one in trait["members"]}
         odds += [one.odds for one in readings]
         shows += [one.id in members for one in readings]

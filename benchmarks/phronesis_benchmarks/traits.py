@@ -26,7 +26,7 @@ from phronesis.models.embedders import Embedders
 from phronesis.traits.laws.records import MemoryInput, TraitInput
 from phronesis.traits.rule_reflection import reflect
 from phronesis.traits.similarity import Cosine
-from phronesis.traits.strategies import seen_twice
+from phronesis.traits.strategies import combined_unit_rows
 from phronesis_benchmarks.records import read_rows, render_share, render_table
 
 SESSIONS: Final = 3
@@ -162,7 +162,7 @@ def replayed(
         key=lambda one: (one.at, one.id),
     )
     own = None if embedders is None else embedders.default
-    beside = None if embedders is None or own is None else embedders.beside(own)
+    beside = None if embedders is None or own is None else embedders.comparison_encoder(own)
     cosine = None if own is None else cosines_of(memories, own, beside)
     said = {one.id: one.content for one in memories}
     order = list(dict.fromkeys(one.session_id for one in memories))
@@ -178,14 +178,14 @@ def replayed(
         new = {one.id for one in seen} - before
         before |= new
         traits = [_seen(n, one) for n, one in enumerate(held)]
-        wishes = reflect(seen, new, traits, cosine=cosine, sensitive=sensitive)
-        for more in wishes.reinforcements:
+        proposed = reflect(seen, new, traits, cosine=cosine, sensitive=sensitive)
+        for more in proposed.reinforcements:
             held[int(more.trait_id)].supporting.extend(more.new_evidence_ids)
-        for against in wishes.contradictions:
+        for against in proposed.contradictions:
             held[int(against.trait_id)].contradicting.extend(against.contradicting_evidence_ids)
         held += [
             ReplayedTrait(one.content, one.context, [*one.evidence_ids])
-            for one in wishes.new_behaviors
+            for one in proposed.new_behaviors
             if guard is None or guard.of_trait(one.content, [said[id_] for id_ in one.evidence_ids]) is None
         ]
     return held
@@ -209,7 +209,7 @@ def cosines_of(memories: Sequence[MemoryInput], own: Embedder, beside: Embedder 
     texts = [one.content for one in memories]
     vectors = own.embed_documents(texts)
     if beside is not None:
-        vectors = seen_twice(vectors, beside.embed_documents(texts))
+        vectors = combined_unit_rows(vectors, beside.embed_documents(texts))
     rows = {one.id: n for n, one in enumerate(memories)}
 
     def cosine(ids: Sequence[str]) -> Floats:

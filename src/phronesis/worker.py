@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final, Protocol
 
 from phronesis.core.reports import pause_after
-from phronesis.engine.background import each_lane
+from phronesis.engine.background import map_lanes
 from phronesis.engine.writer import Writer
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
@@ -127,7 +127,7 @@ class Worker:
                     return lane.head_seq - lane.applied_seq
             return 0
 
-        done = sum(each_lane(behind, drain, at_once=lambda: stages.roster.calls_at_once("extract")))
+        done = sum(map_lanes(behind, drain, at_once=lambda: stages.model_registry.max_concurrent_calls("extract")))
         if self._stop.is_set():
             return done
         with self._guarded(tenant, VECTORS):
@@ -145,7 +145,7 @@ class Worker:
         """
         stages = self._memory.admin.components
         visitors: list[BackgroundTask] = [
-            one for one in (stages.reflector, stages.keeper, stages.forgetter) if one.background
+            one for one in (stages.reflector, stages.maintenance_scheduler, stages.forgetter) if one.background
         ]
         lanes: list[Lane] = []
         if visitors and not self._stop.is_set():

@@ -36,7 +36,8 @@ _VAGUE_NAME = re.compile(r"^_*(utils?|helpers?)$|_(utils?|helpers?)$|^_*(utils?|
 _UNSEARCHABLE = frozenset(
     """
     told said given shown kept held once one how aside standing saying telling keeping
-    asked wanted found drawn seen looked taken beside alone behind
+    asked wanted found drawn seen looked taken beside alone behind met heard borne withheld parted sifted wishes thrown
+    apart fits worth fade came_to brought_back moved_on taken_back taking_up going_with near_to lets_through
     """.split()
 )
 """Names of modules, classes and functions that nobody would search for: a module or class is a noun of its field, a

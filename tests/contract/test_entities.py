@@ -92,7 +92,7 @@ def test_the_only_one_of_a_name_keeps_what_was_said_of_the_bare_name(memory: Mem
 
 def test_outcomes_without_relations_replay_as_they_did(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Entries of earlier versions name the subject alone."""
-    monkeypatch.setattr("phronesis.conversation.extraction.extractor.with_tie", lambda one, *_: one)
+    monkeypatch.setattr("phronesis.conversation.extraction.extractor.add_relation", lambda one, *_: one)
     say(memory, ROME, OSLO)
     monkeypatch.undo()
     assert known(memory, "Anna") == {"home_city": "Oslo"}

@@ -11,7 +11,7 @@ import model_server as servers
 from phronesis.errors import EntryFailed, IdempotencyConflict
 from phronesis.memory import Memory
 from phronesis.traits.laws.records import ReflectionCycle
-from scenarios.writers import Said, forks, heard, start
+from scenarios.writers import Said, forks, start, sum_judgements
 from scripted_reflections import policy
 from told_traits import USER, Told, again, against, behavior, telling, trend, upgrade
 
@@ -60,7 +60,7 @@ def test_it_is_due_at_first_then_by_importance_or_after_a_day(told: Told) -> Non
 
 def test_every_kind_that_conversations_give_counts_and_what_was_said_does_not(told: Told) -> None:
     told.memory.add("kept word for word", user_id=USER, infer=False, importance=10)
-    told.memory.commit_turn("s", {"messages": [{"role": "assistant", "content": "as you wish"}]}, user_id=USER)
+    told.memory.commit_turn("s", {"messages": [{"role": "assistant", "content": "as you operation"}]}, user_id=USER)
     told.memory.add("of the namespace", kind="fact", importance=10)
     told.memory.add("of another", user_id="other", kind="fact", importance=10)
     assert is_due(told) == (False, "nothing_new", 0, 0)
@@ -93,7 +93,7 @@ def test_nothing_due_returns_at_once(told: Told) -> None:
 
 def test_the_same_key_gives_the_same_reflection(told: Told) -> None:
     told.remember("a", "b", "c")
-    told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
+    told.operation(new_behaviors=[behavior("tea", "a", "b", "c")])
     first = told.memory.reflect(USER, force=True, idempotency_key="once")
     told.remember("d", days=2)
     assert told.memory.reflect(USER, force=True, idempotency_key="once") == first
@@ -111,9 +111,9 @@ def test_the_same_key_gives_the_same_reflection(told: Told) -> None:
 @pytest.mark.parametrize("asked", [{}, {"force": True}])
 def test_threads_that_reflect_at_once_do_the_work_once(told: Told, asked: dict[str, Any]) -> None:
     told.remember("a", "b", "c")
-    told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
+    told.operation(new_behaviors=[behavior("tea", "a", "b", "c")])
     arrived = threading.Semaphore(0)
-    seen, reflector = told.memory.admin.components.reflector.seen, told.memory.admin.components.reflector
+    seen, reflector = told.memory.admin.components.reflector.current_view, told.memory.admin.components.reflector
 
     def arriving(*args: Any) -> dict[str, Any]:
         found = seen(*args)
@@ -150,14 +150,14 @@ def test_two_processes_do_the_work_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'memory.db'}"
     with telling(url) as told:
         told.remember("a", "b", "c")
-        told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
+        told.operation(new_behaviors=[behavior("tea", "a", "b", "c")])
         barrier = forks().Barrier(2)
         paths = [tmp_path / "one", tmp_path / "two"]
         children = [start(reflect_once, url, str(path), policy(told.server), barrier) for path in paths]
         for child in children:
             child.join()
         assert [child.exitcode for child in children] == [0, 0]
-        said = [heard(path)[0] for path in paths]
+        said = [sum_judgements(path)[0] for path in paths]
         [cycle] = told.memory.traits.reflections(USER)
         for one in said:  # who came when it was done finds nothing to do
             assert (one["id"], one["status"]) in ((cycle.id, "completed"), (None, "not_due"))
@@ -169,7 +169,7 @@ class _Overtaken:
     """A reflector between whose looks another caller reflects."""
 
     def __init__(self, reflector: Any, seen: Callable[..., dict[str, Any]]) -> None:
-        self._reflector, self.seen = reflector, seen
+        self._reflector, self.current_view = reflector, seen
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reflector, name)
@@ -258,13 +258,13 @@ def test_a_round_without_an_answer_is_skipped_and_made_up_for(told: Told) -> Non
     told.behave("tea", cycles=1)
     told.remember("a", "b", "c", "d", days=200)  # time has passed, too
     before = told.trait("tea")
-    wishes: dict[str, Any] = {
+    proposed: dict[str, Any] = {
         "new_behaviors": [behavior("games", "a", "b", "c")],
         "reinforcements": [again("tea", "d")],
     }
     for fault, code in FAULTS:
         told.script.instead = _always(fault)
-        failed = told.reflect(**wishes)
+        failed = told.reflect(**proposed)
         assert (failed.status, failed.error, failed.completed_at) == ("failed", code, None)
         assert (failed.memories_scanned, failed.traits_created, failed.refused) == (4, 0, ())
         assert told.trait("tea").version == before.version
@@ -272,7 +272,7 @@ def test_a_round_without_an_answer_is_skipped_and_made_up_for(told: Told) -> Non
         assert is_due(told)[0]
         assert told.memory.should_reflect(USER).new_memories == 4
     told.script.instead = lambda _form: None
-    mended = told.reflect(**wishes)
+    mended = told.reflect(**proposed)
     assert (mended.status, mended.memories_scanned, mended.traits_created, mended.traits_reinforced) == (
         "completed",
         4,

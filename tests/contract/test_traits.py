@@ -441,10 +441,10 @@ def test_what_a_person_takes_away_does_not_come_back(told: Told, verb: str) -> N
 
 def test_what_went_with_its_reflection_may_be_found_again(told: Told) -> None:
     told.remember("a", "b", "c", "d", "e", "f")
-    wishes = [behavior("tea", "a", "b", "c"), behavior("walks", "d", "e", "f")]
-    cycle = told.reflect(new_behaviors=wishes)
+    proposed = [behavior("tea", "a", "b", "c"), behavior("walks", "d", "e", "f")]
+    cycle = told.reflect(new_behaviors=proposed)
     told.memory.rollback(cycle.entry_id or "")
-    again_ = told.reflect(new_behaviors=wishes)
+    again_ = told.reflect(new_behaviors=proposed)
     assert (again_.traits_created, again_.refused) == (2, ())
     [made] = [one for one in told.memory.get_user_traits(USER, "candidate") if one.content == words("tea")]
     told.memory.rollback(told.memory.history(made.id)[0].delta_id)  # this one alone: a person takes it back

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from phronesis import Memory
-from phronesis.core.text import storable
+from phronesis.core.text import replace_unstorable
 
 QUESTIONS = ["see https://a\0b/x now", "see https://a\ud800b/x now", '你好\0 "a\ud83d b"', "\ud83d"]
 
@@ -21,7 +21,7 @@ def test_a_context_is_composed_and_gives_the_message_back_as_it_was(memory: Memo
     for question in QUESTIONS:
         package = memory.compose_context("s", question, {"goal": question}, user_id="u")
         assert package.user_message == question
-        assert storable(question) in package.text
+        assert replace_unstorable(question) in package.text
         memory.commit_turn("s", {"messages": [{"role": "user", "content": question}]}, user_id="u")
         assert memory.compose_context("s", "And it?", user_id="u", dry_run=True).recent_turns
 
@@ -30,6 +30,6 @@ def test_a_context_is_composed_and_gives_the_message_back_as_it_was(memory: Memo
 def test_it_is_planned_and_the_plan_carried_out(memory: Memory) -> None:
     for question in QUESTIONS:
         plan = memory.plan(question, user_id="u", agent_state={"topic": question})
-        assert plan.message == storable(question)
+        assert plan.message == replace_unstorable(question)
         memory.retrieve(plan)
         memory.search(question, user_id="u")

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from loopback_server import served_api
 from phronesis import Memory
-from phronesis.config.server import Serving, Upstream
+from phronesis.config.server import Serving, UpstreamServer
 from phronesis.errors import InputError
 from phronesis.interfaces.http.app import make_app
 
@@ -70,7 +70,7 @@ def ask(
     models.state.asked = asked
     models.add_middleware(GZipMiddleware, minimum_size=1)  # as servers of models do where the client takes it
     with served_api(models) as upstream:
-        serving = Serving(upstream=Upstream(base_url=f"{upstream}/v1", api_key_env="UPSTREAM_KEY"))
+        serving = Serving(upstream=UpstreamServer(base_url=f"{upstream}/v1", api_key_env="UPSTREAM_KEY"))
         with served_api(make_app(memory, serving)) as address:
 
             def send(*messages: Any, session: str = "s1", **more: Any) -> httpx2.Response:
@@ -144,10 +144,10 @@ def test_the_budget_is_of_what_is_added_to_a_message_of_any_script(ask: Ask) -> 
 
 
 def test_an_upstream_that_is_away_or_has_no_key_is_named(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    with served_api(make_app(memory, Serving(upstream=Upstream(base_url="http://127.0.0.1:9/v1")))) as address:
+    with served_api(make_app(memory, Serving(upstream=UpstreamServer(base_url="http://127.0.0.1:9/v1")))) as address:
         answer = httpx2.post(f"{address}/v1/chat/completions", json={"messages": [user("Hi.")]}, timeout=30)
     assert answer.status_code >= 500
     assert "server.upstream gave no answer" in answer.text
     monkeypatch.delenv("UPSTREAM_KEY", raising=False)
     with pytest.raises(InputError, match=r"server\.upstream takes its key from the environment variable UPSTREAM_KEY"):
-        make_app(memory, Serving(upstream=Upstream(base_url="http://127.0.0.1:9/v1", api_key_env="UPSTREAM_KEY")))
+        make_app(memory, Serving(upstream=UpstreamServer(base_url="http://127.0.0.1:9/v1", api_key_env="UPSTREAM_KEY")))

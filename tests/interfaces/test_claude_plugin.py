@@ -33,9 +33,9 @@ def test_the_marketplace_leads_to_the_plugin() -> None:
 
 def test_the_plugin_calls_what_an_installation_calls() -> None:
     hooks, servers = HOSTS["claude-code"].files(Caller(Path("/home/lin"), [NAME]))
-    assert read(PLUGIN / "hooks/hooks.json") == json.loads(hooks.installed(None))
+    assert read(PLUGIN / "hooks/hooks.json") == json.loads(hooks.render_installed(None))
     assert isinstance(servers, JsonFile)
-    assert read(PLUGIN / ".mcp.json") == json.loads(servers.installed(None))
+    assert read(PLUGIN / ".mcp.json") == json.loads(servers.render_installed(None))
 
 
 def test_commands_and_skill_name_tools_that_exist() -> None:

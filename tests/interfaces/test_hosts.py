@@ -192,11 +192,11 @@ def test_a_file_that_cannot_be_read_is_left_alone_with_what_to_add(tmp_path: Pat
         changes([file], InstallRecord(tmp_path / "record.json"), install=False)
     table = TomlFile(tmp_path / "c.toml", "[mcp_servers.phronesis]\nx = 1", ("mcp_servers", "phronesis"))
     with pytest.raises(InputError, match=r"a table .* of its own"):
-        table.installed("[mcp_servers.phronesis]\nx = 2\n")
+        table.render_installed("[mcp_servers.phronesis]\nx = 2\n")
     with pytest.raises(InputError, match="is no TOML"):
-        table.installed("x = \n")
+        table.render_installed("x = \n")
     for text in ("y = 1\n", "y = 1", "y = 1\n\n"):
-        assert table.removed(text, {}) == table.removed(table.installed(text), {}) == text
+        assert table.render_removed(text, {}) == table.render_removed(table.render_installed(text), {}) == text
 
 
 def test_a_changed_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:

@@ -281,7 +281,7 @@ def test_tokens_are_for_mcp_alone_and_stored_as_hashes(site: Site, tmp_path: Pat
     moved = Serving.model_validate({"oauth": {"base_url": "https://memory.example"}, "key_seconds": 0.0})
     elsewhere = make_server_app(site.memory, moved)
     with pytest.raises(Exception, match="another server"):
-        elsewhere.state.admission.admit(access, oauth=True)
+        elsewhere.state.admission.authenticate(access, oauth=True)
     site.memory.export(tmp_path / "log.jsonl")
     database = site.memory.admin.components.database
     if database.path is not None:

@@ -84,10 +84,10 @@ def test_a_token_of_the_issuer_lets_its_user_in_at_mcp(memory: Memory, issuer: I
     serving = policy(issuer)
     check_reach(memory, serving)  # no key is needed: the issuer knows the people
     app = make_server_app(memory, serving)
-    caller = app.state.admission.admit(signed(), oauth=True)
+    caller = app.state.admission.authenticate(signed(), oauth=True)
     assert (caller.user_id, caller.role.name) == ("ada", "READ")
     assert [item.content for item in caller.memory.get_all()] == ["The kettle is in the kitchen."]
-    writer = app.state.admission.admit(signed(scope=None, scp=["memory.write"]), oauth=True)
+    writer = app.state.admission.authenticate(signed(scope=None, scp=["memory.write"]), oauth=True)
     assert writer.role.name == "WRITE"
     with TestClient(app, base_url=BASE) as client:
         metadata = client.get("/.well-known/oauth-protected-resource/mcp").json()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.config.server import Serving, Upstream
+from phronesis.config.server import Serving, UpstreamServer
 from phronesis.interfaces.http.app import make_app
 
 NAME = re.compile(r"[a-z]+(_[a-z]+)+")
@@ -17,7 +17,7 @@ NAME = re.compile(r"[a-z]+(_[a-z]+)+")
 
 @pytest.fixture(scope="module")
 def document() -> Iterator[dict[str, Any]]:
-    upstream = Upstream(base_url="http://127.0.0.1:9/v1")
+    upstream = UpstreamServer(base_url="http://127.0.0.1:9/v1")
     with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
         yield make_app(memory, Serving(upstream=upstream)).openapi()
 

@@ -103,7 +103,7 @@ def test_the_manifest_names_what_the_plugin_registers() -> None:
     (file,) = HOSTS["openclaw"].files(
         Caller(Path("/home/lin"), [NAME], ["--user", "lin", "--url", "http://memory:8765"])
     )
-    plugins = json.loads(file.installed(None))["plugins"]
+    plugins = json.loads(file.render_installed(None))["plugins"]
     assert package["version"] == __version__
     assert (manifest["id"], manifest["kind"]) == (NAME, "memory")
     assert manifest["contracts"]["tools"] == ["memory_search", "memory_get"]

@@ -251,7 +251,7 @@ def test_a_key_of_a_user_is_made_listed_and_revoked(memory: Memory) -> None:
         keys.create(Role.ADMIN, label="x", user_id=ADA)
     token, key = keys.create("read", label="phone", user_id=ADA)
     _, other = keys.create("read", label="phone", user_id="bo")
-    caller = Authenticator(memory, keys_required=True).admit(token)
+    caller = Authenticator(memory, keys_required=True).authenticate(token)
     assert caller.user_id == ADA
     assert caller.memory.admin.keys.list() == [key]
     with pytest.raises(NotFound):

@@ -268,11 +268,11 @@ def test_two_events_share_what_their_lists_share() -> None:
 
 def test_how_similar_two_events_must_be() -> None:
     plain = MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8)
-    assert (plain.by_itself(10), plain.likeness_unit) == (0.8, 0.5)
+    assert (plain.lone_pair_threshold(10), plain.likeness_unit) == (0.8, 0.5)
     assert MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, unit=0.6).likeness_unit == 0.6
     early = MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, early=0.6, rising=0.1)
-    assert [round(early.by_itself(size), 6) for size in (2, 30, 60, 120, 9999)] == [0.6, 0.6, 0.7, 0.8, 0.8]
-    assert MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, early=0.6).by_itself(9999) == 0.6
+    assert [round(early.lone_pair_threshold(size), 6) for size in (2, 30, 60, 120, 9999)] == [0.6, 0.6, 0.7, 0.8, 0.8]
+    assert MembershipThresholds(shared=0.2, threshold=0.5, alone=0.8, early=0.6).lone_pair_threshold(9999) == 0.6
     alike, shared = floats([0.4, 0.8]), floats([0.5, 0.0])
     np.testing.assert_allclose(plain.units(alike, shared, 100), [1.0, 1.6])
     np.testing.assert_allclose(plain.units(alike, shared, 900), [1.0, 1.6])

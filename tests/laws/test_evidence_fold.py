@@ -12,13 +12,13 @@ from phronesis.core.relations import EvidenceRow
 from phronesis.experience.laws.evidence_fold import (
     STANDINGS,
     FeedbackWeights,
-    borne,
     confidence_after_feedback,
-    heard,
     members_of,
     origin_of,
     sides,
     success_rate,
+    sum_judgements,
+    support_ratio,
     usefulness,
 )
 from phronesis.experience.laws.neighbour_graph import ImpliedPairs, link_events, separate_parts
@@ -49,9 +49,9 @@ def test_the_interval_holds_the_rate(successes: int, failures: int) -> None:
 
 
 def test_evidence_and_judgements_give_exact_confidences() -> None:
-    assert borne(0, 0) == 0.0
-    assert borne(3, 0) == 0.75
-    assert borne(1, 2) == 0.25
+    assert support_ratio(0, 0) == 0.0
+    assert support_ratio(3, 0) == 0.75
+    assert support_ratio(1, 2) == 0.25
     assert confidence_after_feedback(0.5, FeedbackWeights(correct=2.0)) == 0.75
     assert confidence_after_feedback(0.5, FeedbackWeights(incorrect=3.0)) == 0.2
     assert usefulness(FeedbackWeights()) == 0.5
@@ -67,16 +67,18 @@ def test_of_an_actor_on_one_matter_the_latest_counts_and_a_person_counts_three_t
         row("not_useful", "b", at=1),
         row("support", "c"),
     ]
-    assert heard(rows) == FeedbackWeights(useful=1.0, not_useful=1.0, incorrect=3.0)
-    assert heard([]) == FeedbackWeights()
-    assert heard(rows).doubted
+    assert sum_judgements(rows) == FeedbackWeights(useful=1.0, not_useful=1.0, incorrect=3.0)
+    assert sum_judgements([]) == FeedbackWeights()
+    assert sum_judgements(rows).doubted
     assert not FeedbackWeights(correct=1.0, incorrect=1.0).doubted
     assert FeedbackWeights(incorrect=2.0).credence == 0.5
     assert FeedbackWeights().to_data() is None
-    assert heard(rows).to_data() == {"useful": 1.0, "not_useful": 1.0, "incorrect": 3.0}
-    told = heard([row("label", at=1, grade="failure"), row("label", "anna", at=2, grade="success", origin="human")])
+    assert sum_judgements(rows).to_data() == {"useful": 1.0, "not_useful": 1.0, "incorrect": 3.0}
+    told = sum_judgements(
+        [row("label", at=1, grade="failure"), row("label", "anna", at=2, grade="success", origin="human")]
+    )
     assert (told.label, told.by, told.human) == ("success", "anna", True)
-    assert not heard([row("label", grade="failure")]).human
+    assert not sum_judgements([row("label", grade="failure")]).human
 
 
 def test_merging_and_parting_keep_the_pairs_consistent() -> None:

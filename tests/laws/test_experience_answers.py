@@ -27,17 +27,17 @@ from phronesis.experience.laws.answers import (
     outcome_conflicts,
     sides,
 )
-from phronesis.experience.laws.constraints import Ban, as_texts, bans_of, clauses_of, preference_score
+from phronesis.experience.laws.constraints import Ban, as_texts, bans_of, clauses_of, make_preference_scorer
 from phronesis.experience.laws.ranking import (
     LEAST,
     Link,
     Node,
     Signals,
+    lane_cosine_statistics,
     length_of,
     score_of,
     shares_of,
     standardise_cosines,
-    usual,
     walk,
 )
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
@@ -93,10 +93,10 @@ def test_each_signal_adds_its_weight_or_its_share_of_relevance(
 
 def test_few_cosines_have_the_usual_deviation_and_four_deviations_count_fully() -> None:
     few = [np.array([0.0, 1.0] * 3, np.float32), np.array([0.5], np.float32)]
-    assert usual(few).mean == pytest.approx(0.5)
-    assert usual(few).deviation == 0.15
+    assert lane_cosine_statistics(few).mean == pytest.approx(0.5)
+    assert lane_cosine_statistics(few).deviation == 0.15
     enough = [np.array([0.0, 1.0] * 4, np.float32)]
-    assert usual(enough).deviation == pytest.approx(0.5)
+    assert lane_cosine_statistics(enough).deviation == pytest.approx(0.5)
     found = standardise_cosines(np.array([-1.0, 0.0, 2.0, 4.0, 9.0], np.float32), Spread(0.0, 1.0))
     assert found.tolist() == [0.0, 0.0, 0.5, 1.0, 1.0]
 
@@ -328,7 +328,7 @@ def ruled_out(constraint: Any) -> list[str]:
 
 def broken(constraint: Any, text: str) -> bool:
     clauses = clauses_of(text, tokenize)
-    return any(ban.met_by(clauses) for ban in bans_of([constraint], tokenize)[0])
+    return any(ban.is_violated_by(clauses) for ban in bans_of([constraint], tokenize)[0])
 
 
 def test_what_a_constraint_rules_out() -> None:
@@ -365,9 +365,11 @@ def test_what_goes_against_it() -> None:
 
 
 def test_preferences() -> None:
-    assert preference_score(["pip", "prefer uv"], words)(clauses_of("pip", words)) == 0.5
-    assert preference_score(["pip", "avoid uv", "pip uv"], words)(clauses_of("uv", words)) == pytest.approx(-0.5 / 3)
-    assert preference_score([], words)(clauses_of("uv", words)) == 0.0
+    assert make_preference_scorer(["pip", "prefer uv"], words)(clauses_of("pip", words)) == 0.5
+    assert make_preference_scorer(["pip", "avoid uv", "pip uv"], words)(clauses_of("uv", words)) == pytest.approx(
+        -0.5 / 3
+    )
+    assert make_preference_scorer([], words)(clauses_of("uv", words)) == 0.0
     cases: list[tuple[list[Any], str, int]] = [
         (["prefer ring over simp"], "ring closes it", 1),
         (["最好不用 sudo"], "sudo rm", -1),
@@ -375,10 +377,10 @@ def test_preferences() -> None:
         (["tools"], "tools", 1),
         (["的"], "lock", 0),
     ]
-    for wishes, text, sign in cases:
-        liked = preference_score(wishes, tokenize)(clauses_of(text, tokenize))
-        assert (liked > 0) - (liked < 0) == sign, wishes
-        assert -1.0 <= liked <= 1.0, wishes
+    for proposed, text, sign in cases:
+        liked = make_preference_scorer(proposed, tokenize)(clauses_of(text, tokenize))
+        assert (liked > 0) - (liked < 0) == sign, proposed
+        assert -1.0 <= liked <= 1.0, proposed
 
 
 @given(st.text(max_size=300), st.text(min_size=1, max_size=200))
@@ -387,5 +389,5 @@ def test_no_text_raises_and_an_empty_attempt_breaks_nothing(attempt: str, constr
         return
     bans, unread = bans_of([constraint], tokenize)
     assert bool(bans) != bool(unread)
-    assert not any(ban.met_by(clauses_of("", tokenize)) for ban in bans)
-    assert all(isinstance(ban.met_by(clauses_of(attempt, tokenize)), bool) for ban in bans)
+    assert not any(ban.is_violated_by(clauses_of("", tokenize)) for ban in bans)
+    assert all(isinstance(ban.is_violated_by(clauses_of(attempt, tokenize)), bool) for ban in bans)

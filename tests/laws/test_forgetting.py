@@ -14,15 +14,15 @@ from phronesis.forgetting.laws import (
     RetentionFields,
     RetentionFigures,
     Rule,
-    brought_back,
+    age_reference_time,
+    explain_retention,
     fields_of,
     is_expired,
     is_forgotten,
-    last_moment,
     next_action,
     protection,
     retention,
-    why_faded,
+    was_restored,
 )
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -76,13 +76,13 @@ def test_an_item_younger_than_the_youngest_days_cannot_fall_below_a_threshold() 
 
 def test_an_item_ages_from_its_latest_moment() -> None:
     later = NOW + DAY
-    assert last_moment(item(), None) == NOW
-    assert last_moment(item(occurred_at=NOW - DAY), None) == NOW
-    assert last_moment(item(valid_from=later), None) == later
-    assert last_moment(item(), later) == later
-    assert last_moment(item(valid_to=later), None) == NOW
-    assert last_moment(item(kind="task", valid_to=later), None) == later
-    assert last_moment(item(kind="task", data={"due": "2026-01-03T00:00:00Z"}), None) == NOW + 2 * DAY
+    assert age_reference_time(item(), None) == NOW
+    assert age_reference_time(item(occurred_at=NOW - DAY), None) == NOW
+    assert age_reference_time(item(valid_from=later), None) == later
+    assert age_reference_time(item(), later) == later
+    assert age_reference_time(item(valid_to=later), None) == NOW
+    assert age_reference_time(item(kind="task", valid_to=later), None) == later
+    assert age_reference_time(item(kind="task", data={"due": "2026-01-03T00:00:00Z"}), None) == NOW + 2 * DAY
 
 
 def test_an_intention_expires_on_the_day_and_not_before() -> None:
@@ -112,7 +112,7 @@ def test_an_intention_expires_on_the_day_and_not_before() -> None:
 def test_thresholds_decide_what_happens_to_an_active_item(kept: float, before: str | None, action: object) -> None:
     one = item(data={"forgetting": {"action": before}} if before else {})
     assert next_action(one, kept, Rule(), NOW) == action
-    assert brought_back(one) is (before == "archive")
+    assert was_restored(one) is (before == "archive")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_thresholds_decide_what_happens_to_an_active_item(kept: float, before: s
 def test_counter_evidence_is_the_reason_only_where_time_alone_would_not_have_done_it(
     figures: RetentionFigures, action: Any, why: str
 ) -> None:
-    assert why_faded(figures, Rule(half_life_days=100), action) == why
+    assert explain_retention(figures, Rule(half_life_days=100), action) == why
 
 
 @pytest.mark.parametrize(

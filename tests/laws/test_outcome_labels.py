@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.experience.laws.event_draft import LABELS
-from phronesis.experience.laws.outcome_labels import OutcomeLabel, label_of, said_outcome
+from phronesis.experience.laws.outcome_labels import OutcomeLabel, label_of, outcome_in_text
 
 SAID, MEASURED = 0.8, 0.95
 
@@ -54,7 +54,7 @@ def test_without_a_signal_the_label_is_unknown() -> None:
 
 @given(st.text())
 def test_any_words_give_a_label(text: str) -> None:
-    found = said_outcome(text)
+    found = outcome_in_text(text)
     assert found.label in LABELS
     assert found.label == "unknown" or found.signals
 

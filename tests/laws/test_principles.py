@@ -13,8 +13,8 @@ from phronesis.experience.laws.principle_text import (
     describe,
     first_sentences,
     narrow_wording,
-    say,
-    word,
+    render_principle,
+    word_by_rules,
 )
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import (
@@ -23,14 +23,14 @@ from phronesis.experience.laws.topics import (
     PrincipleThresholds,
     Slot,
     cost_of,
-    denies,
     distinguishing_slot,
     draw,
     evidence_counts,
     group_topics,
     independent_sources,
     is_confirmed,
-    material,
+    is_denial,
+    is_material_change,
     references,
     risk_of,
     seconds_of,
@@ -68,21 +68,21 @@ def terms(text: str) -> list[str]:
     ],
 )
 def test_a_principle_begins_with_enough_support(drawn: PrincipleDraft, *, begins: bool) -> None:
-    assert PrincipleThresholds().lets_begin(drawn) is begins
-    assert PrincipleThresholds().lets_begin(PrincipleDraft(support=[pattern("a", size=1)]), refines=True) is True
+    assert PrincipleThresholds().is_sufficient(drawn) is begins
+    assert PrincipleThresholds().is_sufficient(PrincipleDraft(support=[pattern("a", size=1)]), refines=True) is True
 
 
 def test_a_principle_is_reworded_when_a_quarter_of_its_events_changed() -> None:
     def changed(before: int, now: int, **rows: Any) -> bool:
         held: Any = {"rows": {"a": "support"}, "wished": {"a": "support"}, "change": 0.25, **rows}
-        return material({"events": before, "contra": 1}, {"events": now, "contra": 1}, **held)
+        return is_material_change({"events": before, "contra": 1}, {"events": now, "contra": 1}, **held)
 
     assert [changed(8, now) for now in (6, 7, 8, 9, 10)] == [True, False, False, False, True]
     assert [changed(2, now) for now in (1, 2, 3)] == [True, False, True]
     assert changed(8, 8, wished={"a": "contra"})
-    assert material({}, {"events": 1, "contra": 0}, rows={}, wished={}, change=0.25)
-    assert not material({}, {"events": 0, "contra": 0}, rows={}, wished={}, change=0.25)
-    assert material({"events": 8}, {"events": 8, "contra": 1}, rows={}, wished={}, change=0.25)
+    assert is_material_change({}, {"events": 1, "contra": 0}, rows={}, wished={}, change=0.25)
+    assert not is_material_change({}, {"events": 0, "contra": 0}, rows={}, wished={}, change=0.25)
+    assert is_material_change({"events": 8}, {"events": 8, "contra": 1}, rows={}, wished={}, change=0.25)
 
 
 def test_standing_risk_and_cost_are_those_of_the_action() -> None:
@@ -183,10 +183,10 @@ def test_topics_are_joined_at_the_threshold() -> None:
     square = np.array([[1, 1.0, 0.2], [1.0, 1, 0.6], [0.2, 0.6, 1]], np.float32)
     assert group_topics(square) == [[0, 1], [2]]
     assert group_topics(square[:0, :0]) == []
-    assert denies("did not restart")
-    assert not denies("restart")
-    assert denies("x" * 490 + " without")
-    assert not denies("x" * 500 + " without")
+    assert is_denial("did not restart")
+    assert not is_denial("restart")
+    assert is_denial("x" * 490 + " without")
+    assert not is_denial("x" * 500 + " without")
 
 
 # Words.
@@ -236,9 +236,9 @@ def test_a_principle_is_said_with_its_evidence() -> None:
     bad = pattern("b", "failure", size=2)
     against = pattern("x", "failure", events=[event(f"x{n}", "failure", result=f"r{n}") for n in range(6)])
     drawn = PrincipleDraft(support=[good, bad], against=[against], slots={"x": Slot("family", "oom")})
-    wording = word(drawn)
+    wording = word_by_rules(drawn)
     assert (wording.condition, wording.action, wording.reason) == ("the goal is: ship; it is about x", "try g0", "ask")
-    told = say(drawn, wording)
+    told = render_principle(drawn, wording)
     assert told.because == "ask; 3 of 3 attempts worked (1 source: log:g0, log:g1, log:g2)"
     assert told.avoid == ["try b0"]
     assert told.risk == "failed in 6 of 9 such attempts (67 %, 95 % interval 35–88 %)"
@@ -253,14 +253,14 @@ def test_a_principle_is_said_with_its_evidence() -> None:
     whole = told.content(chinese=False).splitlines()
     assert whole[0] == f"If {told.condition}, then try g0, because {told.because}."
     assert whole[1] == f"Watch out: {told.watch_out}."
-    few = say(PrincipleDraft(support=[good], counter=[event("y", "failure")]), wording)
+    few = render_principle(PrincipleDraft(support=[good], counter=[event("y", "failure")]), wording)
     assert "more" not in few.watch_out
     warning = PrincipleDraft(
         support=[pattern("b", "failure")], counter=[event("y", result="it ran", occurred_at=AT + timedelta(1))]
     )
-    assert word(warning).condition == "you are about to: try b0"
-    assert word(warning).action == "do not: try b0"
-    said_so = say(warning, word(warning))
+    assert word_by_rules(warning).condition == "you are about to: try b0"
+    assert word_by_rules(warning).action == "do not: try b0"
+    said_so = render_principle(warning, word_by_rules(warning))
     assert (said_so.watch_out, said_so.avoid) == ("the same worked: it ran (log:y)", ["try b0"])
     assert said_so.because == "3 of 3 attempts failed (1 source: log:b0, log:b1, log:b2)"
     assert (said_so.cost, said_so.slot) == ("", None)
@@ -268,14 +268,14 @@ def test_a_principle_is_said_with_its_evidence() -> None:
 
 def test_a_condition_names_what_half_of_the_patterns_share_and_its_slot() -> None:
     one, two = pattern("a", terms=["t", "u"], families=["f"]), pattern("b", terms=["t"])
-    assert word(PrincipleDraft(support=[one, two])).condition == "it is about f, t, u"
-    assert word(PrincipleDraft(support=[one, two, pattern("c")])).condition == "it is about t"
+    assert word_by_rules(PrincipleDraft(support=[one, two])).condition == "it is about f, t, u"
+    assert word_by_rules(PrincipleDraft(support=[one, two, pattern("c")])).condition == "it is about t"
     placed = pattern("a", situation="on linux", terms=["t"])
-    assert word(PrincipleDraft(support=[placed])).condition == "on linux"
+    assert word_by_rules(PrincipleDraft(support=[placed])).condition == "on linux"
     many = pattern("a", terms=list("tuvwx"))
-    assert word(PrincipleDraft(support=[many])).condition == "it is about t, u, v, w"
+    assert word_by_rules(PrincipleDraft(support=[many])).condition == "it is about t, u, v, w"
     slot = PrincipleDraft(support=[placed], slot=Slot("source_type", "ci"))
-    assert word(slot).condition == "on linux; it is reported by ci"
+    assert word_by_rules(slot).condition == "on linux; it is reported by ci"
     wording = Wording(condition="on linux.", action="x")
     assert narrow_wording(slot, wording).condition == "on linux; it is reported by ci"
     assert narrow_wording(replace(slot, slot=Slot("family", "LINUX")), wording) is wording
@@ -283,7 +283,7 @@ def test_a_condition_names_what_half_of_the_patterns_share_and_its_slot() -> Non
     assert narrowed.condition == "on linux; oom plays a part"
     assert narrow_wording(PrincipleDraft(support=[placed]), wording) is wording
     chinese = pattern("a", summary="重启", terms=["服务"])
-    assert word(PrincipleDraft(support=[chinese])).condition == "涉及服务"
+    assert word_by_rules(PrincipleDraft(support=[chinese])).condition == "涉及服务"
 
 
 def again(one: PatternInput, other: PatternInput, alike: float = 1.0) -> dict[tuple[str, str], float]:

@@ -16,13 +16,13 @@ from phronesis.resources.laws import (
     Lines,
     SectionText,
     chunks_of,
+    declared_title,
     difference,
     first_headings,
     has_words,
     plain_title,
     sections_of,
     summary_of,
-    told_title,
 )
 
 TEXTS = st.text(st.sampled_from("ab .\n|`一。-"), max_size=200)
@@ -128,8 +128,8 @@ def test_a_long_section_is_cut_and_too_many_headings_are_text(monkeypatch: pytes
 )
 def test_a_title_is_one_line_of_at_most_200_characters(written: str, title: str) -> None:
     assert plain_title(written) == title
-    assert told_title(written) == title
-    assert told_title("(anonymous)") == told_title("Untitled Document 3") == ""
+    assert declared_title(written) == title
+    assert declared_title("(anonymous)") == declared_title("Untitled Document 3") == ""
     assert has_words("- a")
     assert not has_words("- a", 0, 2)
     assert not has_words("a -", 1)

@@ -76,7 +76,7 @@ class EngineStore:
 
     def reflect(self) -> WriteResult:
         """Reflect whatever is new; gives what was written, with the cycle among what it made."""
-        seen = self.memory._runtime._components.reflector.seen(self.memory.admin.tenant, self.lane)
+        seen = self.memory._runtime._components.reflector.current_view(self.memory.admin.tenant, self.lane)
         written: WriteResult = self.writer.write(
             self.call.tenant, self.lane, verb="reflect", payload={"force": True, **seen}, actor="tester"
         )

@@ -15,7 +15,7 @@ from phronesis.errors import InputError, PhronesisError, StorageError, StorageFu
 from phronesis.log.payloads import check_chain
 from phronesis.memory import Memory
 from phronesis.store.lanes import list_lanes
-from scenarios.writers import POLICY, heard, start, try_to_write
+from scenarios.writers import POLICY, start, sum_judgements, try_to_write
 
 NOBODY = 65534
 
@@ -113,7 +113,7 @@ def test_a_place_that_may_not_be_written_is_named_as_such(open_path: Path, what:
     said.chmod(0o666)
     start(try_to_write, f"sqlite:///{store}", str(said), NOBODY if os.getuid() == 0 else os.getuid()).join()
     folder.chmod(0o755)
-    [told] = heard(said)
+    [told] = sum_judgements(said)
     assert told["code"] == code
     assert (store.read_bytes() if store.exists() else b"") == content
 

@@ -11,7 +11,7 @@ import pytest
 
 from phronesis.batch import Batch
 from phronesis.memory import Memory
-from scenarios.writers import POLICY, Said, heard, start
+from scenarios.writers import POLICY, Said, start, sum_judgements
 
 ROWS = 18
 PATIENCE = 60.0
@@ -68,7 +68,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
     url = f"sqlite:///{folder / 'memory.db'}"
     prepared(url)
     take_in(url, str(folder / "told"))
-    assert len(heard(folder / "told")) == ROWS
+    assert len(sum_judgements(folder / "told")) == ROWS
     return state(url)
 
 
@@ -78,16 +78,16 @@ def killed_and_resumed(folder: Path, after: int) -> tuple[Any, ...]:
     prepared(url)
     child = start(take_in, url, str(path))
     deadline = time.monotonic() + PATIENCE
-    while (child.is_alive() and len(heard(path)) < after) or not path.exists():
+    while (child.is_alive() and len(sum_judgements(path)) < after) or not path.exists():
         assert time.monotonic() < deadline
         time.sleep(0.001)
     if after == 0:
         time.sleep(random.Random(ROWS).uniform(0.01, 0.1))
     child.kill()
     child.join()
-    before = len(heard(path))
+    before = len(sum_judgements(path))
     take_in(url, str(path))
-    told = heard(path)[before:]
+    told = sum_judgements(path)[before:]
     assert [one["error"] for one in told] == [None] * ROWS
     assert all(one["learn"] == "known" for one in told[:before])
     return state(url)
@@ -109,7 +109,7 @@ def test_two_processes_take_in_one_file(tmp_path: Path, whole: tuple[Any, ...]) 
     for child in children:
         child.join()
     assert [child.exitcode for child in children] == [0, 0]
-    told = [heard(path) for path in paths]
+    told = [sum_judgements(path) for path in paths]
     assert [one["error"] for one in told[0] + told[1]] == [None] * (2 * ROWS)
     recorded = sorted(one["line"] for one in told[0] + told[1] if one["run"] == "recorded")
     assert recorded == list(range(1, ROWS + 1))

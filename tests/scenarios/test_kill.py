@@ -12,7 +12,7 @@ from phronesis.log.payloads import check_chain
 from phronesis.memory import Memory
 from phronesis.store.lanes import list_lanes
 from phronesis.store.log import find_entry, read_entries
-from scenarios.writers import POLICY, commit_forever, heard, start, turn_of
+from scenarios.writers import POLICY, commit_forever, start, sum_judgements, turn_of
 
 PATIENCE = 60.0
 
@@ -33,7 +33,7 @@ def killed(url: str, folder: Path, seed: int) -> dict[str, list[dict[str, Any]]]
         child.kill()
     for child in children:
         child.join()
-    return {name: heard(path) for name, path in paths.items()}
+    return {name: sum_judgements(path) for name, path in paths.items()}
 
 
 def check(url: str, told: dict[str, list[dict[str, Any]]], *, rebuilt: bool) -> int:

@@ -9,7 +9,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from phronesis.memory import Memory
 from scenarios.machine import Caller
-from scenarios.writers import POLICY, heard, start, turn_of, verify_copy
+from scenarios.writers import POLICY, start, sum_judgements, turn_of, verify_copy
 
 
 @pytest.mark.slow
@@ -43,5 +43,5 @@ def test_a_copied_store_verifies_on_a_machine_without_an_encoder(tmp_path: Path)
     assert own.equal
     shutil.copy(store, tmp_path / "copy.db")
     start(verify_copy, f"sqlite:///{tmp_path / 'copy.db'}", str(tmp_path / "said")).join()
-    [said] = heard(tmp_path / "said")
+    [said] = sum_judgements(tmp_path / "said")
     assert (said["equal"], said["live_hash"]) == (True, own.live_hash)

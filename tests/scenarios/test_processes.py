@@ -9,7 +9,7 @@ from phronesis.log.payloads import check_chain
 from phronesis.memory import Memory
 from phronesis.store.lanes import list_lanes
 from phronesis.store.log import read_entries
-from scenarios.writers import POLICY, commit_some, forks, heard, start, turn_of
+from scenarios.writers import POLICY, commit_some, forks, start, sum_judgements, turn_of
 
 pytestmark = pytest.mark.slow  # each starts processes
 
@@ -24,7 +24,7 @@ def together(url: str, folder: Path, count: int) -> dict[str, list[dict[str, Any
     for child in children:
         child.join()
     assert [child.exitcode for child in children] == [0] * WRITERS
-    told = {name: heard(path) for name, path in paths.items()}
+    told = {name: sum_judgements(path) for name, path in paths.items()}
     assert [fact for facts in told.values() for fact in facts if "error" in fact] == []
     return told
 

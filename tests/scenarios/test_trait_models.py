@@ -26,7 +26,7 @@ def told(url: str) -> Iterator[Told]:
 
 
 @pytest.fixture
-def asking(url: str) -> Iterator[Told]:
+def experience_search(url: str) -> Iterator[Told]:
     """With a first stage, and a role of its own for special reflections."""
     with telling(url, "reflect", "questions", "special_reflection") as opened:
         yield opened
@@ -99,8 +99,8 @@ def test_more_than_fits_is_shown_by_weight_and_the_rest_has_been_looked_at(told:
 # --- two stages ------------------------------------------------------------------------------------------------------
 
 
-def test_it_asks_searches_and_then_concludes(asking: Told) -> None:
-    told = asking
+def test_it_asks_searches_and_then_concludes(experience_search: Told) -> None:
+    told = experience_search
     told.memory.add("Rode the bicycle to the lake", user_id=USER, kind="episodic", session_id="s1")
     told.memory.add("Mended the bicycle in the yard", user_id=USER, kind="episodic", session_id="s2")
     told.memory.add("Paid the rent", user_id=USER, kind="episodic")
@@ -147,7 +147,7 @@ def test_what_was_erased_leaves_every_trace_of_a_reflection(told: Told) -> None:
         reinforcements=[again(f"{HIDDEN}-trait", "a")],
     )
     assert HIDDEN.encode() in everything_in(told)
-    told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
+    told.operation(new_behaviors=[behavior("tea", "a", "b", "c")])
     certificate = told.memory.erase(id=secret)
     assert certificate.entries_prepared_again == 1
     assert_gone(told, certificate, HIDDEN)
@@ -164,7 +164,7 @@ def test_what_was_only_shown_is_followed_too(told: Told) -> None:
     told.reflect(new_behaviors=[{**behavior("tea", "a", "b", "c"), "content": f"Dreams of {HIDDEN} over tea"}])
     told.remember("d", days=1)
     later = told.reflect(reinforcements=[again("tea", "d")])
-    told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
+    told.operation(new_behaviors=[behavior("tea", "a", "b", "c")])
     certificate = told.memory.erase(id=told.ids["secret"])
     assert_gone(told, certificate, HIDDEN)
     # The later reflection was shown the trait in those words: it is prepared again with it.
@@ -172,8 +172,8 @@ def test_what_was_only_shown_is_followed_too(told: Told) -> None:
     assert later.id in [one.id for one in told.memory.traits.reflections(USER)]
 
 
-def test_what_a_question_found_is_followed_too(asking: Told) -> None:
-    told = asking
+def test_what_a_question_found_is_followed_too(experience_search: Told) -> None:
+    told = experience_search
     told.ids["secret"] = told.memory.add(f"The lake at {HIDDEN}", user_id=USER, kind="episodic").items[0].id
     told.reflect()
     told.remember("a", "b", "c", days=1)
@@ -181,7 +181,7 @@ def test_what_a_question_found_is_followed_too(asking: Told) -> None:
     told.reflect(new_behaviors=[{**behavior("tea", "a", "b", "c"), "content": f"Is given to {HIDDEN}"}])
     assert HIDDEN in shown(told)
     told.script.questions = ("What happened?",)
-    told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
+    told.operation(new_behaviors=[behavior("tea", "a", "b", "c")])
     assert_gone(told, told.memory.erase(id=told.ids["secret"]), HIDDEN)
     assert [one.content for one in told.memory.get_user_traits(USER, "trend")] == [words("tea")]
 
@@ -195,7 +195,7 @@ def test_what_a_special_reflection_saw_is_followed_too(told: Told) -> None:
     said = {"action": "modify", "new_content": f"No longer drinks tea, since {HIDDEN}", "reasoning": f"{HIDDEN}!"}
     told.reflect(contradictions=[against("tea", "secret")], special={"tea": said})
     assert HIDDEN in told.trait("tea").content
-    told.wish()
+    told.operation()
     assert_gone(told, told.memory.erase(id=told.ids["secret"]), HIDDEN)
     found = told.trait("tea")
     assert (found.content, found.contradiction_count) == (words("tea"), 1)
@@ -203,8 +203,8 @@ def test_what_a_special_reflection_saw_is_followed_too(told: Told) -> None:
 
 def test_an_erasure_while_the_model_is_away_leaves_the_round_to_be_made_up_for(told: Told) -> None:
     told.remember("a", "b", "c", "d")
-    wish = [behavior("tea", "a", "b", "c")]
-    told.reflect(new_behaviors=wish)
+    operation = [behavior("tea", "a", "b", "c")]
+    told.reflect(new_behaviors=operation)
     told.script.instead = lambda _form: servers.status(503)
     certificate = told.memory.erase(id=told.ids["d"])
     assert certificate.clean
@@ -212,7 +212,7 @@ def test_an_erasure_while_the_model_is_away_leaves_the_round_to_be_made_up_for(t
     assert (cycle.status, cycle.error, told.shown()) == ("failed", "model.unavailable", [])
     assert told.memory.should_reflect(USER).new_memories == 3
     told.script.instead = lambda _form: None
-    made = told.reflect(force=False, new_behaviors=wish)
+    made = told.reflect(force=False, new_behaviors=operation)
     assert made.traits_created == 1
 
 

@@ -48,7 +48,7 @@ class Said:
         os.write(self._file, json.dumps(fact).encode() + b"\n")
 
 
-def heard(path: Path) -> list[dict[str, Any]]:
+def sum_judgements(path: Path) -> list[dict[str, Any]]:
     """Give the whole lines of such a file."""
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     return [json.loads(line) for line in lines]

@@ -11,7 +11,7 @@ from agent_framework import ContextProvider, Message
 
 from phronesis.adapters.agent_hooks import recall, record_run, start_session
 from phronesis.adapters.hook_call import HookCall
-from phronesis.core.data_delimiters import kept_messages
+from phronesis.core.data_delimiters import storable_messages
 from phronesis.memory import Memory
 
 _HOST: Final = "agent-framework"
@@ -69,7 +69,7 @@ class PhronesisContextProvider(ContextProvider):
 
 def _spoken(messages: Iterable[Message]) -> list[dict[str, str]]:
     """Return what the user and the assistant said, as it may be kept."""
-    return kept_messages((one.role, one.text) for one in messages if one.role in _SPEAKERS)
+    return storable_messages((one.role, one.text) for one in messages if one.role in _SPEAKERS)
 
 
 def _tool_results(messages: Iterable[Message]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from phronesis.adapters.hook_call import (
     output_of,
     program_of,
 )
-from phronesis.core.data_delimiters import HIDDEN, is_off_record, without_private
+from phronesis.core.data_delimiters import HIDDEN, is_off_record, strip_private_spans
 from phronesis.core.relations import citations_in
 from phronesis.errors import Conflict
 
@@ -111,7 +111,7 @@ def _recall_and_record(memory: "Memory", call: HookCall) -> str:
 
 def _record_reply(memory: "Memory", call: HookCall) -> str:
     """Record the last reply of the agent, with the context that it cites, unless its prompt was private as a whole."""
-    reply = call.text("last_assistant_message", "text") or without_private(last_reply(call.text("transcript_path")))
+    reply = call.text("last_assistant_message", "text") or strip_private_spans(last_reply(call.text("transcript_path")))
     if reply.strip() and not _is_private_turn(memory, call):
         context_id = cited_context(memory, call, reply)
         _record(memory, call, {"role": "assistant", "content": reply[:LONGEST_PROMPT]}, context_id=context_id)

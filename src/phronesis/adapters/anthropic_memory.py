@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from phronesis.adapters.framework_storage import ItemNaming, KeyedItems
 from phronesis.core.items import Item
 from phronesis.core.results import HistoryEvent
-from phronesis.core.text import is_storable, storable
+from phronesis.core.text import is_storable, replace_unstorable
 from phronesis.errors import InputError, MissingExtra, NotFound
 from phronesis.memory import Memory
 from phronesis.store.named_items import NamedRow, RowPage
@@ -76,7 +76,7 @@ def insert_text(text: str, line: int, words: str) -> str:
 
 def list_directory(given: str, path: str, sizes: Mapping[str, int]) -> Iterator[str]:
     """Yield a directory with its total size, and its content two levels deep; ``sizes`` are in bytes."""
-    yield f"{human(sum(sizes.values()))}\t{given}"
+    yield f"{format_size(sum(sizes.values()))}\t{given}"
     tree: dict[str, Any] = {}
     for name, size in sizes.items():
         *folders, file = name.removeprefix(f"{path}/").split("/")
@@ -87,7 +87,7 @@ def list_directory(given: str, path: str, sizes: Mapping[str, int]) -> Iterator[
     yield from _branches(tree, given, 1)
 
 
-def human(size: int) -> str:
+def format_size(size: int) -> str:
     """Return a number of bytes with the largest unit of which it is at least one: 512B, 1.5K, 2M."""
     amount, unit = float(size), "B"
     for larger in "KMG":
@@ -103,9 +103,9 @@ def _branches(tree: Mapping[str, Any], path: str, depth: int) -> Iterator[str]:
             continue
         inner = tree[name]
         if isinstance(inner, int):
-            yield f"{human(inner)}\t{path}/{name}"
+            yield f"{format_size(inner)}\t{path}/{name}"
         else:
-            yield f"{human(_total(inner))}\t{path}/{name}/"
+            yield f"{format_size(_total(inner))}\t{path}/{name}/"
             if depth < _DEPTH:
                 yield from _branches(inner, f"{path}/{name}", depth + 1)
 
@@ -328,7 +328,7 @@ def _check_path(path: str) -> str:
 
 def _stored_form(path: str, text: str) -> tuple[str, dict[str, str | None]]:
     """Return an item's text for a file, and the exact file text where the two differ."""
-    words = storable(text) if text.strip() else path
+    words = replace_unstorable(text) if text.strip() else path
     exact = None if words == text else text.encode("utf-8", "surrogatepass").hex()
     return words, {"exact": exact}
 

@@ -14,7 +14,7 @@ from agent.memory_provider import MemoryProvider
 
 from phronesis.adapters.agent_hooks import failures_so_far, recall, record_run, start_session
 from phronesis.adapters.hook_call import HookCall
-from phronesis.core.data_delimiters import kept_messages
+from phronesis.core.data_delimiters import storable_messages
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
 
@@ -93,7 +93,7 @@ class PhronesisMemoryProvider(MemoryProvider):
         """Record a turn, and what its tools taught; it is interpreted in the background."""
         if self._memory is None or not self._writes:
             return
-        said = kept_messages([("user", user_content or ""), ("assistant", assistant_content or "")])
+        said = storable_messages([("user", user_content or ""), ("assistant", assistant_content or "")])
         record_run(self._memory, self._call("stop", session_id), said, _tool_calls(messages or ()), wait=False)
 
     def on_session_switch(self, new_session_id: str, **_kwargs: Any) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from phronesis.core.data_delimiters import without_private
+from phronesis.core.data_delimiters import strip_private_spans
 from phronesis.errors import InputError
 
 LONGEST_OUTPUT: Final = 2_000
@@ -58,7 +58,7 @@ class HookCall:
     def text(self, *names: str) -> str:
         """Return the first of the payload's fields that is a text; private spans are left out."""
         found = next((one for name in names if isinstance(one := self.payload.get(name), str) and one), "")
-        return without_private(found)
+        return strip_private_spans(found)
 
     @property
     def session_id(self) -> str:
@@ -100,9 +100,9 @@ def attempt_of(call: HookCall) -> str:
         if isinstance(command, list):
             command = shlex.join(map(str, command))
         if isinstance(command, str) and command.strip():
-            return without_private(command.strip())[:LONGEST_OUTPUT]
+            return strip_private_spans(command.strip())[:LONGEST_OUTPUT]
     name = call.text("tool_name")
-    return without_private(f"{name} {json.dumps(given, ensure_ascii=False)}")[:LONGEST_OUTPUT] if name else ""
+    return strip_private_spans(f"{name} {json.dumps(given, ensure_ascii=False)}")[:LONGEST_OUTPUT] if name else ""
 
 
 def output_of(call: HookCall) -> str:
@@ -112,7 +112,7 @@ def output_of(call: HookCall) -> str:
         streams = [given.get(name) for name in ("stdout", "output", "stderr", "error", "message")]
         given = "\n".join(one for one in streams if isinstance(one, str) and one) or given
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return without_private(_EXIT_LINE.sub("", text).strip())[-LONGEST_OUTPUT:]
+    return strip_private_spans(_EXIT_LINE.sub("", text).strip())[-LONGEST_OUTPUT:]
 
 
 def _response(call: HookCall) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from phronesis.adapters.framework_storage import ItemNaming, KeyedItems
 from phronesis.core.results import HistoryEvent
-from phronesis.core.text import is_storable, storable
+from phronesis.core.text import is_storable, replace_unstorable
 from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.errors import Closed, InputError, MissingExtra
 from phronesis.memory import Memory
@@ -158,7 +158,7 @@ class PhronesisStore(base.BaseStore):
         words = "\n".join(text for field in fields for text in base.get_text_at_path(op.value, field))
         kept = {"namespace": ".".join(op.namespace), "key": op.key, "value": value, "ranked": op.index is not False}
         expires = None if op.ttl is None else self._now() + round(op.ttl * _MINUTE)
-        return storable(words) if words.strip() else value, {**kept, _TTL: op.ttl, _EXPIRES: expires}
+        return replace_unstorable(words) if words.strip() else value, {**kept, _TTL: op.ttl, _EXPIRES: expires}
 
     def _read(self, op: Any) -> Any:
         if isinstance(op, base.GetOp):

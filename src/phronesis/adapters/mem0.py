@@ -12,7 +12,7 @@ from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 import phronesis.memory
 from phronesis.adapters import mem0_conversion
-from phronesis.adapters.mem0_conversion import EXPIRES, KINDS, NAMES, expiry, filters_of, parse_call_scope, without_ids
+from phronesis.adapters.mem0_conversion import EXPIRES, KINDS, NAMES, drop_ids, expiry, filters_of, parse_call_scope
 from phronesis.core.items import Item
 from phronesis.errors import InputError, NotFound, PhronesisError
 
@@ -89,7 +89,7 @@ class Memory:
             raise InputError(f"memory_type must be {_PROCEDURE} or left out", field="memory_type")
         if prompt is not None:
             _LOG.warning("prompt has no effect: what is extracted is a matter of the policy and docs/memory-types.md")
-        kept = {**without_ids(metadata), EXPIRES: expiry(expiration_date)}
+        kept = {**drop_ids(metadata), EXPIRES: expiry(expiration_date)}
         kept = {name: value for name, value in kept.items() if value is not None}
         said = _messages(messages)
         if not said:
@@ -174,7 +174,7 @@ class Memory:
         ``data`` is the older name of ``text``.
         """
         words = data if text is None else text
-        changed = None if metadata is None else without_ids(metadata)
+        changed = None if metadata is None else drop_ids(metadata)
         if expiration_date is not _UNSET:
             changed = {**(changed or {}), EXPIRES: expiry(expiration_date)}
         if words is None and changed is None:

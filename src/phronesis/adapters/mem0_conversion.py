@@ -90,7 +90,7 @@ def expiry(value: Any) -> str | None:
         raise InputError("expiration_date must be a valid date in YYYY-MM-DD format", field=EXPIRES) from error
 
 
-def without_ids(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+def drop_ids(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return metadata without ids: only the call's own ids count."""
     return {name: value for name, value in (metadata or {}).items() if name not in (*NAMES, "actor_id")}
 

@@ -22,7 +22,7 @@ from pydantic_ai.tools import RunContext
 
 from phronesis.adapters.agent_hooks import recall, record_run, start_session
 from phronesis.adapters.hook_call import HookCall
-from phronesis.core.data_delimiters import kept_messages
+from phronesis.core.data_delimiters import storable_messages
 from phronesis.memory import Memory
 
 _HOST: Final = "pydantic-ai"
@@ -69,7 +69,7 @@ class PhronesisMemory(AbstractCapability[Any]):
         return result
 
     def _record(self, ctx: RunContext[Any], result: AgentRunResult[Any]) -> None:
-        messages = kept_messages([("user", _text(ctx.prompt)), ("assistant", str(result.output))])
+        messages = storable_messages([("user", _text(ctx.prompt)), ("assistant", str(result.output))])
         record_run(self.memory, self._call(ctx, "stop"), messages, _tool_results(result.new_messages()))
 
     def _call(self, ctx: RunContext[Any], event: str, **payload: Any) -> HookCall:

@@ -11,14 +11,14 @@ from phronesis.batch.rows import (
     Done,
     RowResult,
     RowSource,
-    another,
     failed_row,
     key_of,
     named_in,
+    other_run_error,
     read_pieces,
     read_row,
+    rolled_back_error,
     said_of,
-    taken_back,
 )
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.ids import LaneName, item_id, make_scope
@@ -40,7 +40,7 @@ from phronesis.log.payloads import fit
 from phronesis.memory import Memory
 from phronesis.reasoning import handlers
 from phronesis.reasoning.laws.records import Run, checked_feedback
-from phronesis.reasoning.learning import LEARN, LearnForecast, foretell
+from phronesis.reasoning.learning import LEARN, LearnForecast, forecast_learning
 
 __all__ = ["Batch", "BatchSummary", "RowResult"]
 
@@ -70,11 +70,11 @@ class BatchForecast:
         run: Done | None = None if row.run is None else "known" if seen is not None else "missing"
         if seen is None:
             if row.run is None:
-                raise unknown(row.run_id, self.lane)
+                raise unknown_run_error(row.run_id, self.lane)
             given = handlers.recorded_run(fit(row.run))
             seen = _PriorRun(None, said_of(given), given)
         elif row.run is not None and said_of(handlers.recorded_run(fit(row.run))) != seen.said:
-            raise another(row.run_id)
+            raise other_run_error(row.run_id)
         feedback: Done | None = None
         if row.feedback is not None:
             known = row.feedback == seen.feedback
@@ -83,7 +83,7 @@ class BatchForecast:
         learn = self._find_done(seen, LEARN, effective) if row.learn else None
         counts = LearnForecast(0, 0)
         if learn == "missing" and effective is not None:
-            counts = foretell(self.memory.admin.components.runs.telling, seen.run, checked_feedback(effective))
+            counts = forecast_learning(self.memory.admin.components.runs.telling, seen.run, checked_feedback(effective))
         if feedback == "missing":
             seen.feedback = row.feedback
         seen.run = replace(seen.run, output=seen.run.fields(), raw="", trace=None)  # enough for FACTS
@@ -112,8 +112,8 @@ class BatchForecast:
         entry = book.entry(tenant, known)
         if is_erased(entry.payload):
             raise Erased(f"run {run_id!r:.80} has been erased; it is not recorded again", field="run_id")
-        if not book.waits(tenant, entry):
-            raise taken_back(run_id)
+        if not book.is_pending(tenant, entry):
+            raise rolled_back_error(run_id)
         run = handlers.recorded_run(fit(entry.payload))
         return _PriorRun(item_id(entry.id, handlers.RUN, run_id), said_of(run), run)
 
@@ -130,7 +130,7 @@ class BatchForecast:
         return "missing" if known is None else "known"
 
 
-def unknown(run_id: str, lane: LaneName) -> NotFound:
+def unknown_run_error(run_id: str, lane: LaneName) -> NotFound:
     """Return the error of a row about an unknown run."""
     return NotFound(f"there is no run {run_id!r:.80} for {lane}; a row with its output records it", field="run_id")
 
@@ -173,7 +173,7 @@ class Batch:
                 self._make_vectors()
         self._make_vectors()
 
-    def foresee(self, stream: BinaryIO) -> Iterator[RowResult]:
+    def forecast(self, stream: BinaryIO) -> Iterator[RowResult]:
         """Yield what ``run`` would do with each row, and its errors; nothing is written."""
         return self._results(stream, BatchForecast(self.memory, self._lane).of)
 
@@ -205,7 +205,7 @@ class Batch:
         if row.run is not None:
             held, run = self._take_run(row.run_id, row.run, held)
         elif held is None:
-            raise unknown(row.run_id, self._lane)
+            raise unknown_run_error(row.run_id, self._lane)
         about, said = {"run_id": row.run_id, "item_id": held.id}, held.data.get("feedback")
         if row.feedback is not None:
             feedback = "known"
@@ -226,13 +226,13 @@ class Batch:
             entry, done = self._write(handlers.RUN, run_id, None, run)
             held = self._find(run_id)
             if held is None and done == "known":  # recorded since the check, by another process or a killed run
-                raise taken_back(run_id)
+                raise rolled_back_error(run_id)
             if held is None or (entry is not None and held.id != item_id(entry.id, handlers.RUN, run_id)):
                 raise Conflict(
                     f"another writer recorded run {run_id!r:.80} at the same time; run the batch again", field="run_id"
                 )
         if said_of(handlers.run_of(held)) != said_of(handlers.recorded_run(fit(run))):
-            raise another(run_id)
+            raise other_run_error(run_id)
         return held, done
 
     def _write(self, verb: str, about: str, content: Any, payload: Mapping[str, Any]) -> tuple[Entry | None, Done]:
@@ -252,7 +252,7 @@ class Batch:
             done = "known" if written.repeated else "recorded"
         except IdempotencyConflict as error:
             if verb != LEARN:
-                raise another(str(payload["run_id"])) from error
+                raise other_run_error(str(payload["run_id"])) from error
             # What the run had read by then is not part of the row's content.
             entry = stages.runs.entry(tenant, str(error.details["entry_id"]))
         try:
@@ -284,7 +284,7 @@ class Batch:
         stages, tenant = self.memory.admin.components, self.memory.admin.tenant
         stages.shown.settle(tenant)
         stages.used.settle(tenant)
-        behind = stages.runs.behind(tenant, self._lane)
+        behind = stages.runs.pending_lane(tenant, self._lane)
         if behind is not None:
             stages.writer.interpreter.drain(tenant, behind)
 

@@ -311,7 +311,7 @@ def said_of(run: Run) -> str:
     return digest({**run.to_json(), "extra": dict(run.extra)})
 
 
-def another(run_id: str) -> Conflict:
+def other_run_error(run_id: str) -> Conflict:
     """Return the error of a row whose run id belongs to a different run."""
     return Conflict(
         f"run {run_id!r:.80} was recorded before with another content; a run is recorded once, so give this one another"
@@ -320,7 +320,7 @@ def another(run_id: str) -> Conflict:
     )
 
 
-def taken_back(run_id: str) -> Conflict:
+def rolled_back_error(run_id: str) -> Conflict:
     """Return the error of a row whose run was recorded by a batch and rolled back."""
     return Conflict(
         f"run {run_id!r:.80} was recorded by a batch and taken back; it stays so. Give it another run_id, or record it"

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
-from phronesis.compose.composer import compose, shown_core
+from phronesis.compose.composer import cited_core_memory, compose
 from phronesis.compose.core_memory import (
     CoreMemory,
     CorePolicy,
-    bearing_procedures,
     core_memory,
     has_procedures,
     outweighed_items,
-    side_by_side,
+    pair_disputed,
+    relevant_procedures,
 )
-from phronesis.compose.evidence_selection import InCoreMemory, RelevanceFloor, choose_evidence
+from phronesis.compose.evidence_selection import CoreMemoryWords, RelevanceFloor, choose_evidence
 from phronesis.compose.session_history import RecentTurns, SummaryPolicy, WorkingSummary, recent_turns, working_summary
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
 from phronesis.core.data_delimiters import session_seed
@@ -25,7 +25,7 @@ from phronesis.core.ids import Scope
 from phronesis.core.redaction import mask, mask_value
 from phronesis.core.results import Degraded, Evidence
 from phronesis.core.retrieval_plan import RetrievalPlan, Store
-from phronesis.core.text import storable
+from phronesis.core.text import replace_unstorable
 from phronesis.core.timestamps import optional_moment
 from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.as_of import visible_lanes
@@ -68,7 +68,7 @@ class Request:
     @property
     def asked(self) -> str:
         """The message used for planning and search; the caller gets the original back."""
-        return storable(self.message)
+        return replace_unstorable(self.message)
 
 
 # Planning and retrieval for a context.
@@ -157,7 +157,7 @@ class Assembler:
 
     browser: Browser
     planner: Planner
-    retrieving: PlanExecutor
+    plan_executor: PlanExecutor
     searcher: Search
     counter: Callable[[], TokenCounter]
     core: CorePolicy = CorePolicy()  # noqa: RUF009 - frozen
@@ -242,7 +242,7 @@ class Assembler:
             now=request.now,
             recent=tuple(block.text for block in loaded.turns.blocks if not block.fenced)[-RECENT:],
             agent_state=request.agent_state,
-            resources=loaded.resources or self.retrieving.remote is not None,
+            resources=loaded.resources or self.plan_executor.remote is not None,
             limit=_limit_of(request.budget),
             as_of=as_of,
             valid_at=valid_at,
@@ -252,7 +252,7 @@ class Assembler:
     def _find(self, tenant: str, request: Request, loaded: _LoadedContent) -> PlannedEvidence:
         """Execute a plan; relevant procedures come before the evidence."""
         plan, encodings = self._plan(tenant, request, loaded), Encodings()
-        pack = self.retrieving.retrieve(tenant, plan, encodings)
+        pack = self.plan_executor.retrieve(tenant, plan, encodings)
         if not loaded.procedures:
             return PlannedEvidence(pack)
         state = [request.agent_state.get(name) for name in STATE_FIELDS]
@@ -264,7 +264,7 @@ class Assembler:
             explain=True,
             manner=SearchOptions(encodings=encodings),
         )
-        return PlannedEvidence(pack, bearing_procedures(self.searcher, tenant, asked))
+        return PlannedEvidence(pack, relevant_procedures(self.searcher, tenant, asked))
 
     def _candidates(
         self, tenant: str, request: Request, loaded: _LoadedContent, found: PlannedEvidence
@@ -282,14 +282,14 @@ class Assembler:
         )
         # Core memory that a small budget cuts may be shown as evidence.
         every = dataclasses.replace(standing, evidence=found.evidence)
-        shown = shown_core(every, budget=request.budget, counter=self.counter())
+        shown = cited_core_memory(every, budget=request.budget, counter=self.counter())
         apart = frozenset(item_id for item_id in loaded.core.words if f"mem:{item_id}" in shown)
         evidence = [one for one in found.evidence if one.item.id not in apart]
         origins: dict[str, list[str]] = {}
         if loaded.summary.noted or any(one.item.kind != "message" for one in evidence):
             with self.browser.database.transaction(tenant, "read") as unit:
                 lanes = visible_lanes(unit, request.scope)
-                evidence = side_by_side(unit, lanes, evidence, request.wanted, apart=apart)
+                evidence = pair_disputed(unit, lanes, evidence, request.wanted, apart=apart)
                 if not self.core.shows_disputes(request.wanted):
                     weaker = outweighed_items(unit, lanes, [one.item.id for one in evidence], request.wanted)
                     evidence = [dataclasses.replace(one, conflicts=()) for one in evidence if one.item.id not in weaker]
@@ -304,7 +304,7 @@ class Assembler:
             asked=request.message,
             abstaining=found.abstaining,
             origins=origins,
-            core=InCoreMemory(
+            core=CoreMemoryWords(
                 [words for item_id, words in loaded.core.words.items() if item_id in apart],
                 [one for one in found.evidence if one.item.id in apart],
             ),

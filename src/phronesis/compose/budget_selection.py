@@ -26,7 +26,7 @@ from phronesis.core.context import DUE_LABEL, Block, Budget, Candidates
 from phronesis.core.data_delimiters import SAMPLE
 from phronesis.core.entries import SECTION
 from phronesis.core.results import Evidence
-from phronesis.core.text import clean, label, without_citations
+from phronesis.core.text import clean, escape_citations, label
 from phronesis.index.projections import chunk_start
 from phronesis.models.token_counter import MESSAGE_OVERHEAD
 
@@ -92,7 +92,7 @@ def evidence_piece(
     )
     if limit < 0 or (shortened and (not shown or limit < min(snippet_tokens, MIN_EXCERPT))):
         return None
-    quoted = without_citations(shown)
+    quoted = escape_citations(shown)
     tokens = overhead + count(quoted)
     return RenderedPiece("evidence", index, evidence, quoted, tokens, shortened, heading) if tokens <= room else None
 
@@ -125,7 +125,7 @@ def block_piece(
     shown, shortened = fit_text(text, room - overhead, cut=cut, count=count)
     if shown is None:
         return None
-    quoted = without_citations(shown) if block.label is None else _on_one_line(shown)
+    quoted = escape_citations(shown) if block.label is None else _on_one_line(shown)
     tokens = overhead + count(quoted)
     if tokens > room:
         return None
@@ -134,7 +134,7 @@ def block_piece(
 
 
 def _on_one_line(text: str) -> str:
-    return " ".join(without_citations(clean(text)).split())
+    return " ".join(escape_citations(clean(text)).split())
 
 
 def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) -> RenderedPiece | None:
@@ -258,7 +258,7 @@ class Selection:
         for piece in [one for one in self.chosen if one.slot == "evidence" and self._repeats(one.source)]:
             self._release(piece, SHOWN_ALREADY)  # its content is in a message that was taken later
 
-    def let_go(self, tokens: int) -> None:
+    def drop_cheapest(self, tokens: int) -> None:
         """Drop the least valuable pieces until their estimates sum to ``tokens``: at least one.
 
         Evidence of the lowest rank first, then the oldest turns, the summary, the system blocks, each from its end.

@@ -9,11 +9,11 @@ from itertools import groupby
 from typing import Any, Final
 
 from phronesis.compose.budget_selection import RenderedPiece, Selection, SlotLedger, citation_of, group_of, is_due
-from phronesis.compose.item_wording import Count, aliases, keeps_its_role, message_prefix, shorten_heading, speaker
+from phronesis.compose.item_wording import Count, aliases, is_separate_turn, message_prefix, shorten_heading, speaker
 from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPackage
 from phronesis.core.data_delimiters import SAMPLE, Boundary, choose_boundary
 from phronesis.core.results import Evidence
-from phronesis.core.text import label, storable
+from phronesis.core.text import label, replace_unstorable
 from phronesis.errors import BudgetTooSmall
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, TokenCounter
 from phronesis.recall.intent import language_of
@@ -94,7 +94,7 @@ class Layout:
             *([{"role": "system", "content": stable}] if stable else ()),
             *(
                 {"role": piece.block.role, "content": message_prefix(piece.block) + piece.text}
-                if keeps_its_role(piece.block)
+                if is_separate_turn(piece.block)
                 else {"role": "user", "content": self._turn(piece)}
                 for piece in _pieces_of(pieces, "recent_turns")
             ),
@@ -219,7 +219,7 @@ def compose(
     )
 
 
-def shown_core(candidates: Candidates, *, budget: Budget, counter: TokenCounter) -> frozenset[str]:
+def cited_core_memory(candidates: Candidates, *, budget: Budget, counter: TokenCounter) -> frozenset[str]:
     """Return the citations of the system blocks that ``compose`` shows of these candidates, whatever the evidence.
 
     Raises BudgetTooSmall as ``compose`` does.
@@ -235,7 +235,7 @@ def _start_layout(candidates: Candidates, budget: Budget, counter: str, count: C
     """Return the layout without its boundary, and the ledger of the tokens that the slots share."""
     lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
     language = "zh" if language_of("\n".join(lasting)) == "zh" else "en"
-    layout = Layout(SAMPLE, language, storable(candidates.user_message))
+    layout = Layout(SAMPLE, language, replace_unstorable(candidates.user_message))
     total, minimum = budget.total, _tokens(layout, (), count)
     if minimum > total:
         raise BudgetTooSmall(
@@ -263,7 +263,7 @@ def _fit_layout(layout: Layout, selection: Selection, total: int, count: Count) 
         if tokens <= total:
             return layout, tokens
         if chosen:
-            selection.let_go(tokens - total)
+            selection.drop_cheapest(tokens - total)
         else:
             layout = dataclasses.replace(layout, introduced=False)
 

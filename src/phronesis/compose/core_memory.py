@@ -17,9 +17,9 @@ from phronesis.core.items import COMING, KINDS, Item, Trust, in_words, is_lapsed
 from phronesis.core.relations import OUTDATED_BY
 from phronesis.core.results import Evidence
 from phronesis.core.timestamps import to_micros
-from phronesis.recall.as_of import drawn_by, items_by_id, items_of, live_at
-from phronesis.recall.entities import due_items, is_about, names_of_user, near_user, told_names
-from phronesis.recall.evidence import live_beside, sources_of
+from phronesis.recall.as_of import created_by_entry, items_by_id, items_of, live_at
+from phronesis.recall.entities import due_items, is_about, items_close_to_user, names_of_user, names_of_user_in_lanes
+from phronesis.recall.evidence import live_conflicts, sources_of
 from phronesis.recall.query import Query, Search
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
@@ -32,7 +32,7 @@ MAX_FETCHED: Final = 24
 """Maximum number of items read because a result is in conflict with them."""
 
 
-def side_by_side(
+def pair_disputed(
     unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], wanted: ReadConditions, *, apart: frozenset[str]
 ) -> list[Evidence]:
     """Return evidence with what disputes it, or may have outdated it, right after it: moved up if found, else read.
@@ -64,7 +64,9 @@ def live_disputes(
     """
     found: dict[str, list[str]] = {}
     for lane in lanes if item_ids else ():
-        for one, other, _ in drawn_by(unit, lane.lane_id, contradicting_pairs(unit, lane.lane_id), wanted.as_of):
+        for one, other, _ in created_by_entry(
+            unit, lane.lane_id, contradicting_pairs(unit, lane.lane_id), wanted.as_of
+        ):
             found.setdefault(one, []).append(other)
             found.setdefault(other, []).append(one)
     found = {item_id: found[item_id] for item_id in item_ids if item_id in found}
@@ -135,7 +137,7 @@ def has_procedures(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions) ->
     return bool(items_of(unit, own, dataclasses.replace(wanted, kinds=(PROCEDURE,)), limit=1))
 
 
-def bearing_procedures(searcher: Search, tenant: str, query: Query) -> list[Evidence]:
+def relevant_procedures(searcher: Search, tenant: str, query: Query) -> list[Evidence]:
     """Return the user's own procedures relevant to a question, best first."""
     scope = dataclasses.replace(query.scope, own_only=True)
     wanted = dataclasses.replace(query.wanted, kinds=(PROCEDURE,))
@@ -155,7 +157,9 @@ def bearing_procedures(searcher: Search, tenant: str, query: Query) -> list[Evid
 # The valid remainder of a statement of which another memory has superseded a part.
 
 
-def standing_parts(unit: Unit, lanes: Sequence[Lane], held: Sequence[Item], wanted: ReadConditions) -> dict[str, str]:
+def shown_key_and_value(
+    unit: Unit, lanes: Sequence[Lane], held: Sequence[Item], wanted: ReadConditions
+) -> dict[str, str]:
     """Return, by id, the key and value to show for items whose text states more than still holds.
 
     "I work in Lyon as a nurse" still states the job after the home has changed, and must not be read as the current
@@ -164,7 +168,7 @@ def standing_parts(unit: Unit, lanes: Sequence[Lane], held: Sequence[Item], want
     gone: set[str] = set()
     for lane in lanes if held else ():
         edges = read_edges(unit, lane.lane_id, [item.id for item in held], types=("supersedes",))
-        old = [edge.to_id for edge in drawn_by(unit, lane.lane_id, edges, wanted.as_of)]
+        old = [edge.to_id for edge in created_by_entry(unit, lane.lane_id, edges, wanted.as_of)]
         gone |= {item.content for item in read_items(unit, lane, old).values()} if old else set()
     return {
         item.id: f"{item.key}: {item.value}"
@@ -202,7 +206,7 @@ class CorePolicy:
     disputes: Literal["both", "best"] = "both"
     care: Sequence[str] = ()
 
-    def cares(self, item: Item) -> bool:
+    def shows_of_others(self, item: Item) -> bool:
         """Return whether the item may be shown although it is not about the user.
 
         The user stated it, under a key of ``care``.
@@ -247,7 +251,7 @@ def core_memory(
     later = _later(unit, lanes, ids, wanted)
     dated = {*disputes, *later, *(newer.id for found_later in later.values() for newer, _ in found_later)}
     # An item is shown by its key and value if its text states more than still holds.
-    parts = standing_parts(unit, lanes, [item for item in held if words_of(item) == item.content], wanted)
+    parts = shown_key_and_value(unit, lanes, [item for item in held if words_of(item) == item.content], wanted)
     days = days_of_items(unit, lanes, [item for item in held if item.id not in told], wanted, now.tzinfo or UTC)
     blocks = [
         Block(text=text, citations=(f"policy:{n}",), label="Policies") for n, text in enumerate(policy.policies, 1)
@@ -287,10 +291,12 @@ def _held_items(
     """Return the user's names, the items of core memory in order, and the ids of those that are due."""
     asked = dataclasses.replace(wanted, recalled=True)
     found = {item.id: item for item in _items(unit, lanes, policy, asked) if is_recalled(item)}
-    names = told_names(unit, lanes, wanted) if wanted.attributes else names_of_user(found.values(), lanes)
+    names = names_of_user_in_lanes(unit, lanes, wanted) if wanted.attributes else names_of_user(found.values(), lanes)
     due = [item for item in due_items(unit, lanes, asked, now, COMING) if not is_lapsed(item, now)][: policy.due]
     told = {item.id for item in due}
-    near = near_user(unit, lanes, [item for item in found.values() if policy.cares(item)], names, wanted)
+    near = items_close_to_user(
+        unit, lanes, [item for item in found.values() if policy.shows_of_others(item)], names, wanted
+    )
     held = [item for item in found.values() if item.pinned or is_about(item, names) or item.id in near]
     held = [item for item in held if item.id not in told]
 
@@ -310,7 +316,7 @@ def _later(
     """Return what may have outdated each of these items, with its words: of a message those that say it."""
     found: dict[str, list[tuple[Item, str]]] = {}
     for lane in lanes if ids else ():
-        for item_id, edges in live_beside(unit, lane, ids, wanted.as_of).items():
+        for item_id, edges in live_conflicts(unit, lane, ids, wanted.as_of).items():
             for edge, item in edges:
                 if edge.type == OUTDATED_BY and wanted.carries(item):
                     said = item.content[edge.data["start"] : edge.data["end"]] if edge.data else words_of(item)

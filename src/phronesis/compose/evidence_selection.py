@@ -13,13 +13,13 @@ from datetime import datetime
 from typing import Final, Literal
 
 from phronesis.compose.item_wording import words_of
-from phronesis.core.data_delimiters import own_text
+from phronesis.core.data_delimiters import strip_contexts
 from phronesis.core.entries import SECTION
 from phronesis.core.items import SUSPECT_WORDS
 from phronesis.core.redaction import mask
 from phronesis.core.results import Degraded, Evidence
 from phronesis.core.retrieval_plan import Store
-from phronesis.core.statements import plain_form
+from phronesis.core.statements import compared_form
 from phronesis.errors import ModelError
 from phronesis.index.tokens import tokenize
 from phronesis.models.decision import NOTHING, ROLE, Decider, ask_relevance
@@ -83,7 +83,7 @@ class EvidenceChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class InCoreMemory:
+class CoreMemoryWords:
     """The words of the core memory's lines, and which search results they repeat."""
 
     words: Sequence[str] = ()
@@ -107,7 +107,7 @@ def choose_evidence(
     asked: str,
     abstaining: Collection[Store] = (),
     origins: Mapping[str, Collection[str]] | None = None,
-    core: InCoreMemory = InCoreMemory(),
+    core: CoreMemoryWords = CoreMemoryWords(),
     first: int = 0,
     tools: bool = False,
     documents: bool = False,
@@ -171,11 +171,11 @@ def _unfit(one: Evidence, asked: str, abstaining: Collection[Store], *, tools: b
     released = item.pinned or SUSPECT_WORDS in item.data  # a person released it from quarantine
     if item.role in _TOOL_ROLES and not (tools or released):
         return TOOL
-    text = own_text(item.content, hosts=False).text
+    text = strip_contexts(item.content, hosts=False).text
     shown = text.strip()
     # A text of questions only: of LoCoMo's answering turns .2 % are such.
     only_asks = shown.endswith(("?", "？")) and not any(mark in shown for mark in _ENDS)
-    if plain_form(text) == plain_form(asked) or only_asks:
+    if compared_form(text) == compared_form(asked) or only_asks:
         return THE_QUESTION
     return NO_CONTENT if _is_empty_message(text, one) else None
 
@@ -252,7 +252,9 @@ def _find_repeated_line(one: Evidence, work: _SelectionState) -> int | None:
     for n, other in enumerate(work.shown):
         if other.item.kind == "message" and said & {other.item.id, *other.same} and len(other.item.content) <= WHOLE:
             return n
-        if one.item.kind == other.item.kind and plain_form(words_of(one.item)) == plain_form(words_of(other.item)):
+        if one.item.kind == other.item.kind and compared_form(words_of(one.item)) == compared_form(
+            words_of(other.item)
+        ):
             mine, theirs = ((item.role, item.name, item.subject) for item in (one.item, other.item))
             if mine == theirs:
                 return n

@@ -11,7 +11,7 @@ from typing import Final
 
 from phronesis.core.calendar import TimeSpan, find_times
 from phronesis.core.context import Block
-from phronesis.core.data_delimiters import own_text
+from phronesis.core.data_delimiters import strip_contexts
 from phronesis.core.entries import SECTION
 from phronesis.core.ids import CITATION_PREFIX
 from phronesis.core.items import Item, Trust, due_of, statement
@@ -35,7 +35,7 @@ _STATED: Final = ("message", "section", "document")
 """Kinds whose ``occurred_at`` is when they were said; for extracted items it is when the fact held."""
 
 
-def told_days(text: str, said: datetime, *, dated: bool = False) -> str:
+def dates_of_relative_times(text: str, said: datetime, *, dated: bool = False) -> str:
     """Return the dates of a text's relative times: ``last week: 2025-11-10 – 2025-11-16``; empty if it has none.
 
     For a time before or after the day of the statement ("on Monday") that day is given, unless the line is ``dated``
@@ -77,13 +77,16 @@ def said_at(item: Item, sources: Sequence[Source] = (), *, zone: tzinfo = UTC) -
 def days_of_items(
     unit: Unit, lanes: Sequence[Lane], items: Sequence[Item], wanted: ReadConditions, zone: tzinfo = UTC
 ) -> dict[str, str]:
-    """Return ``told_days`` for the items whose text names a relative time, by id."""
-    timed = [item for item in items if told_days(item.content, said_at(item, zone=zone))]
+    """Return ``dates_of_relative_times`` for the items whose text names a relative time, by id."""
+    timed = [item for item in items if dates_of_relative_times(item.content, said_at(item, zone=zone))]
     sources: dict[str, list[Source]] = {}
     for lane in lanes if timed else ():
         for item_id, found in sources_of(unit, lane.lane_id, timed, as_of=wanted.as_of).items():
             sources.setdefault(item_id, []).extend(one for one in found if one.quote is not None)
-    return {item.id: told_days(item.content, said_at(item, sources.get(item.id, ()), zone=zone)) for item in timed}
+    return {
+        item.id: dates_of_relative_times(item.content, said_at(item, sources.get(item.id, ()), zone=zone))
+        for item in timed
+    }
 
 
 def _format_span(time: TimeSpan) -> str:
@@ -102,7 +105,7 @@ def words_of(item: Item) -> str:
     """Return the text that a context shows of an item."""
     if item.kind == REASONING:
         return readable_block(current_block(item))
-    return own_text(item.content, hosts=False).text if item.kind == "message" else statement(item)
+    return strip_contexts(item.content, hosts=False).text if item.kind == "message" else statement(item)
 
 
 # Short citation aliases: ``[m1]`` for ``[mem:<uuid>]``, numbered in order of appearance.
@@ -162,7 +165,7 @@ def heading_of(evidence: Evidence, zone: tzinfo = UTC) -> str:
         about.append(label(item.ended))
     due = due_of(item)
     about += [f"due {due.date().isoformat()}"] if due is not None else []
-    days = told_days(item.content, said, dated=True) if item.kind != SECTION else ""
+    days = dates_of_relative_times(item.content, said, dated=True) if item.kind != SECTION else ""
     if evidence.conflicts:  # to distinguish its sources
         named = (source.session_id for source in evidence.sources if source.session_id is not None)
         where = label(item.session_id or next(named, ""))
@@ -234,7 +237,7 @@ def excerpt(text: str, *, snippet: str = "", start: int | None = None, limit: in
     claim), the snippet is shown instead. If ``start`` gives the matched range, it is shown from there, unless the
     snippet would then be cut off. An ellipsis marks each end that was cut. Empty if not even that fits.
     """
-    uncut = whole(text, limit=limit, count=count)
+    uncut = fit_whole(text, limit=limit, count=count)
     if uncut is not None:
         return uncut, False
     if limit <= 0:
@@ -271,7 +274,7 @@ def first_sentence(text: str, *, most: int) -> str:
     return first if len(first) <= most else first[: _before_marks(first, most - 1)].rstrip() + ELLIPSIS
 
 
-def whole(text: str, *, limit: int, count: Count) -> str | None:
+def fit_whole(text: str, *, limit: int, count: Count) -> str | None:
     """Return ``text`` cleaned, or None if it is longer than ``limit`` tokens; a huge text is not counted."""
     if len(text) > max(0, limit) * MAX_CHARACTERS_PER_TOKEN:
         return None
@@ -325,7 +328,7 @@ MIN_EXCERPT: Final = 48
 
 def fit_text(text: str, limit: int, *, cut: bool, count: Count) -> tuple[str | None, bool]:
     """Return the whole text, or with ``cut`` an excerpt of a useful length, or None; and whether it was cut."""
-    uncut = whole(text, limit=limit, count=count) if limit >= 0 else None
+    uncut = fit_whole(text, limit=limit, count=count) if limit >= 0 else None
     if uncut is not None:
         return uncut, False
     if not cut or limit < MIN_EXCERPT:
@@ -340,7 +343,7 @@ PLAIN_ROLES: Final = frozenset({"user", "assistant"})
 _NAMED_ROLES: Final = PLAIN_ROLES | {"system", "developer", "tool", "function"}
 
 
-def keeps_its_role(block: Block) -> bool:
+def is_separate_turn(block: Block) -> bool:
     """Return whether a recent turn keeps its role in a list of messages."""
     return block.role in PLAIN_ROLES and not block.fenced
 

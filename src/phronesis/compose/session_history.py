@@ -14,14 +14,14 @@ from datetime import UTC, tzinfo
 from sys import maxsize
 from typing import Any, Final
 
-from phronesis.compose.item_wording import days_of_items, first_sentence, said_at, told_days, words_of
+from phronesis.compose.item_wording import dates_of_relative_times, days_of_items, first_sentence, said_at, words_of
 from phronesis.core.context import Block
-from phronesis.core.data_delimiters import own_text
+from phronesis.core.data_delimiters import strip_contexts
 from phronesis.core.entries import Entry, SummaryRow, TurnPayload, is_erased, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.core.results import Turn
-from phronesis.core.statements import plain_form
+from phronesis.core.statements import compared_form
 from phronesis.core.timestamps import to_micros
 from phronesis.log.payloads import load_listed, message_text
 from phronesis.recall.as_of import items_of
@@ -195,8 +195,8 @@ def working_summary(
         noted = [item for item in noted if item.recorded_at > row.recorded_at]
         said = [item for item in said if item.position is None or item.position >= row.position]
     # A decision is often the message verbatim: it is shown once, as the derived item.
-    told = {plain_form(item.content) for item in noted}
-    said = [item for item in said if plain_form(item.content) not in told]
+    told = {compared_form(item.content) for item in noted}
+    said = [item for item in said if compared_form(item.content) not in told]
     days = days_of_items(unit, [lane], noted, wanted, zone)
     made_by = row.entry_id if row is not None and lines else "rules"
     lines += _rule_lines(noted, said, days=days, batches=batches, policy=policy, zone=zone)
@@ -259,9 +259,9 @@ def _rule_lines(
     ]
     newest = max(batches.values(), default=0)
     for item in said:
-        text = first_sentence(own_text(item.content).text, most=policy.most(newest - batches[item.id]))
+        text = first_sentence(strip_contexts(item.content).text, most=policy.most(newest - batches[item.id]))
         if text:
-            rows.append((item, text, told_days(text, said_at(item, zone=zone))))
+            rows.append((item, text, dates_of_relative_times(text, said_at(item, zone=zone))))
     return [
         Block(
             text,

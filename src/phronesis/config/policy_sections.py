@@ -63,7 +63,7 @@ class FusionPolicy(Part):
 # Ranking weights fitted to a team's own conversations.
 
 
-class Weighing(Part):
+class WeightFormula(Part):
     """A weight for each feature that counts; what is left out counts nothing."""
 
     name: str = pydantic.Field(default="own", description="What searches call it when they explain.")
@@ -85,8 +85,8 @@ class Weighing(Part):
 class Ranking(Part):
     """The formulas that searches rank by. What is left out is the one that comes with Phronesis."""
 
-    words: Weighing | None = pydantic.Field(default=None, title="Words", description="Where there is no encoder.")
-    dense: Weighing | None = pydantic.Field(default=None, title="Dense", description="Where there is one.")
+    words: WeightFormula | None = pydantic.Field(default=None, title="Words", description="Where there is no encoder.")
+    dense: WeightFormula | None = pydantic.Field(default=None, title="Dense", description="Where there is one.")
 
 
 # Topics about which nothing may be derived.
@@ -284,7 +284,7 @@ class Mistake:
     inside: bool = False
     line: int | None = None
 
-    def say(self, root: FieldPath = ()) -> str:
+    def describe(self, root: FieldPath = ()) -> str:
         """Return the sentence, with the path under ``root``."""
         subject = ".".join((*root, *(self.path[:-1] if self.inside else self.path)))
         if not subject:
@@ -319,10 +319,10 @@ class Origin:
         """
         if self.name is None:
             ordered = list(mistakes)
-            told = [mistake.say(("policy",)) for mistake in ordered]
+            told = [mistake.describe(("policy",)) for mistake in ordered]
         else:
             ordered = sorted(mistakes, key=self.line)
-            told = [f"{self.name}, line {self.line(mistake)}: {mistake.say()}" for mistake in ordered]
+            told = [f"{self.name}, line {self.line(mistake)}: {mistake.describe()}" for mistake in ordered]
         if len(told) > MOST_TOLD:
             told = [*told[:MOST_TOLD], f"{self.name or 'policy'}: and {len(told) - MOST_TOLD} more mistakes"]
         return InputError("\n".join(told), field=".".join(("policy", *ordered[0].path)), details={"mistakes": told})

@@ -127,7 +127,7 @@ _Host = Annotated[str, pydantic.Field(min_length=1, max_length=255), pydantic.Af
 _Origin = Annotated[str, pydantic.Field(min_length=1, max_length=300), pydantic.AfterValidator(_is_origin)]
 
 
-class Upstream(Part):
+class UpstreamServer(Part):
     """The server that answers chat completions, when this one adds memory to them at ``/v1/chat/completions``."""
 
     base_url: Annotated[str, plain_url("http://127.0.0.1:11434/v1")] = pydantic.Field(
@@ -218,7 +218,7 @@ class Serving(Part):
     oauth: OAuth | None = pydantic.Field(
         default=None, title="OAuth", description="Let remote MCP clients connect by OAuth 2.1; none: keys alone."
     )
-    upstream: Upstream | None = pydantic.Field(
+    upstream: UpstreamServer | None = pydantic.Field(
         default=None, title="Upstream", description="Answer chat completions with memory, by this server of models."
     )
 

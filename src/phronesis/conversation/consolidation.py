@@ -13,11 +13,11 @@ from phronesis.conversation.consolidation_apply import (
     TASKS,
     ApplyState,
     PlacedProposal,
-    corrects,
+    contains_value,
     find_by_words,
     find_outdated,
-    said_in,
-    stands_in,
+    is_correction,
+    source_messages,
     words_of,
 )
 from phronesis.conversation.entity_resolution import (
@@ -27,12 +27,12 @@ from phronesis.conversation.entity_resolution import (
     ResolvedStatements,
     make_mention,
     names_stated,
+    recorded_subject_name,
     resolve_subjects,
-    said_subject,
 )
 from phronesis.conversation.laws import NOTHING, Verdict, confirm, consolidate, enter, finish, retract
 from phronesis.core.changes import Changes
-from phronesis.core.entries import Entry, TurnPayload, item_stamps, payload_of
+from phronesis.core.entries import Entry, TurnPayload, item_timestamps, payload_of
 from phronesis.core.items import DUE, UTC_OFFSET, Item, Trust
 from phronesis.core.proposals import Outcomes, Proposal, echo_predicate, judgements_in, proposals_in
 from phronesis.core.relations import OUTDATED_BY, EvidenceRow, Mention, normal_name
@@ -42,8 +42,8 @@ from phronesis.core.statements import (
     HeldStatement,
     Occurrence,
     Statement,
+    compared_form,
     opposite_key,
-    plain_form,
     proposed_form,
     proposed_item_id,
 )
@@ -120,7 +120,7 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
     form = proposed_form(proposal)
     data = {
         BY: by,
-        COMPARED: form if form != plain_form(said) else None,
+        COMPARED: form if form != compared_form(said) else None,
         DUE: proposal.due,
         **proposal.notes,
         UTC_OFFSET: message.data.get(UTC_OFFSET),
@@ -143,7 +143,7 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
         message_id=message.message_id,
         valid_to=None if proposal.valid_to is None else parse_moment(proposal.valid_to, field="valid_to"),
         data={name: member for name, member in data.items() if member is not None},
-        **item_stamps(entry, since),
+        **item_timestamps(entry, since),
         **view.scope_fields(),
     )
     saying = Occurrence(at=said_at, trust=trust, by=by, began=since if since != said_at else None)
@@ -169,7 +169,7 @@ class _JudgementMatch:
         if proposal.doubtful:  # and sure after all if its message says that the value it replaces ended
             about = self._about(proposal)
             ends = [other for other in self.stated if other.source == one.source and other.proposal.act == "retract"]
-            if not corrects(one, self._statement(one, about), about, ends):
+            if not is_correction(one, self._statement(one, about), about, ends):
                 return False
         if proposal.act == "assert" and not proposal.done:
             for name in _called(proposal):
@@ -227,7 +227,7 @@ class _JudgementMatch:
         if proposal.key == ALIAS_KEY:
             # Each alias is a statement of its own, so that retracting one leaves the others.
             own = normal_name(proposal.subject)
-            return [one for one in self.work.held.values() if normal_name(said_subject(one.item)) == own]
+            return [one for one in self.work.held.values() if normal_name(recorded_subject_name(one.item)) == own]
         names = self.names.normals(proposal.subject)
         return [one for one in self.work.held.values() if normal_name(one.item.subject or "") in names]
 
@@ -252,7 +252,9 @@ class _JudgementMatch:
 def _by_rule(one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> Verdict:
     proposal = one.proposal
     if proposal.done:
-        task = find_by_words(said_in(proposal), [held for held in about if held.item.key in {*TASKS, proposal.key}])
+        task = find_by_words(
+            source_messages(proposal), [held for held in about if held.item.key in {*TASKS, proposal.key}]
+        )
         return finish(statement, task)
     if proposal.act == "assert":
         return consolidate(statement, about)
@@ -289,8 +291,8 @@ def _replaced(proposal: Proposal, about: Sequence[HeldStatement]) -> frozenset[s
     if proposal.replaces is None:
         return frozenset()
     among = [held for held in about if held.item.key == proposal.key and held.current]
-    form = plain_form(proposal.replaces)
-    exact = frozenset(held.item.id for held in among if form in {held.form, plain_form(words_of(held.item))})
+    form = compared_form(proposal.replaces)
+    exact = frozenset(held.item.id for held in among if form in {held.form, compared_form(words_of(held.item))})
     found = None if exact else find_by_words(proposal.replaces, among)
     return exact if found is None else frozenset({found.item.id})
 
@@ -307,8 +309,8 @@ def _held(
     if ends:  # whatever is held of a speaker may stand there
         spoken = {entity.name for end in ends for entity in names.family(end.subject)}
         current = [item for name in sorted(spoken) for item in view.find(kinds=tuple(STATED), subject=name)]
-        words = [tokenize(said_in(end)) for end in ends]
-        found |= {item.id: item for item in current if any(stands_in(item, each) for each in words)}
+        words = [tokenize(source_messages(end)) for end in ends]
+        found |= {item.id: item for item in current if any(contains_value(item, each) for each in words)}
     targets = [one.judgement.target for one in stated if one.judgement is not None and one.judgement.target is not None]
     targets += [item_id for proposal in proposals for item_id in proposal.held]
     if targets:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from phronesis.conversation.laws import Verdict, best_match, may_outdate, moves
+from phronesis.conversation.laws import Verdict, best_match, is_rescheduling, may_outdate
 from phronesis.core.changes import Patch
 from phronesis.core.entries import Entry
 from phronesis.core.ids import derived_id
@@ -220,22 +220,24 @@ def find_outdated(one: PlacedProposal, statement: Statement, about: Sequence[Hel
     earlier = [held for held in about if may_outdate(statement, held)]
     same = [held for held in earlier if held.item.key == proposal.key]
     if proposal.done:
-        task = find_by_words(said_in(proposal), [held for held in earlier if held.item.key in {*TASKS, proposal.key}])
+        task = find_by_words(
+            source_messages(proposal), [held for held in earlier if held.item.key in {*TASKS, proposal.key}]
+        )
         return [] if task is None else [task.item.id]
     if proposal.act == "retract":
         return [held.item.id for held in earlier if is_ended_by(one, held)]
     found = [held for held in earlier if held.item.key == opposite_key(proposal.key) and _overlap(one, held)]
-    found += [held for held in same if moves(statement, held)]
+    found += [held for held in same if is_rescheduling(statement, held)]
     if proposal.doubtful:
         likely = proposal.cardinality == "one" and proposal.confidence >= LIKELY
         found += [held for held in same if held.item.id in statement.against or (likely and held.form != one.form)]
     else:
-        restated = find_by_words(said_in(proposal), same) if proposal.kind in RESTATED else None
+        restated = find_by_words(source_messages(proposal), same) if proposal.kind in RESTATED else None
         found += [] if restated is None else [restated]
     return [held.item.id for held in found]
 
 
-def corrects(
+def is_correction(
     one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement], ends: Iterable[PlacedProposal]
 ) -> bool:
     """Return whether one of ``ends`` names the held value whose place a value takes: "Zara, not Sara"."""
@@ -249,13 +251,13 @@ def is_ended_by(end: PlacedProposal, held: HeldStatement) -> bool:
     """Return whether an end is that of a held item: it has its key and value, or without a key its words."""
     proposal, item = end.proposal, held.item
     if not proposal.key:
-        return stands_in(item, tokenize(said_in(proposal)))
+        return contains_value(item, tokenize(source_messages(proposal)))
     if item.key != proposal.key:
         return False
     return proposal.value is None or held.form == end.form or find_by_words(proposal.value, [held]) is not None
 
 
-def stands_in(item: Item, words: Sequence[str]) -> bool:
+def contains_value(item: Item, words: Sequence[str]) -> bool:
     """Return whether an item's value stands among words in one piece."""
     value = tokenize(words_of(item))
     count = len(value)
@@ -267,12 +269,12 @@ def words_of(item: Item) -> str:
     return item.value if isinstance(item.value, str) else item.content
 
 
-def said_in(proposal: Proposal) -> str:
+def source_messages(proposal: Proposal) -> str:
     """Return the text by which a proposal is compared."""
     return proposal.content if proposal.value is None else proposal.value
 
 
 def _overlap(one: PlacedProposal, held: HeldStatement) -> bool:
     """Return whether one of two values has all the words of the other."""
-    words, others = frozenset(tokenize(said_in(one.proposal))), frozenset(tokenize(words_of(held.item)))
+    words, others = frozenset(tokenize(source_messages(one.proposal))), frozenset(tokenize(words_of(held.item)))
     return bool(words and others) and (words <= others or others <= words)

@@ -17,12 +17,19 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from phronesis.conversation.consolidation import BY, consolidate_all
 from phronesis.conversation.consolidation_apply import PlacedProposal
-from phronesis.conversation.entity_resolution import ALIAS_KEY, NAMED, NAMING, NameFamilies, joined_by, make_mention
+from phronesis.conversation.entity_resolution import (
+    ALIAS_KEY,
+    NAMED,
+    NAMING,
+    NameFamilies,
+    make_mention,
+    names_joined_by_item,
+)
 from phronesis.conversation.extraction.gate import INJECTED, USUAL, Gate, RetentionPolicy, refusal
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value, load_memory_types
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.data_delimiters import has_context
-from phronesis.core.entries import EditPayload, Entry, ItemPayload, Outcome, is_erased, item_stamps, payload_of
+from phronesis.core.entries import EditPayload, Entry, ItemPayload, Outcome, is_erased, item_timestamps, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import CORRECTED, DEFAULT_IMPORTANCE, DUE, MEMBER_PREFIX, UTC_OFFSET, Item, Trust
 from phronesis.core.lazy_loading import lazy_module, load_once
@@ -30,8 +37,8 @@ from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
 from phronesis.core.relations import NAME, PERSON, normal_name
 from phronesis.core.statements import COMPARED, OCCASIONS, STATED, Occurrence, form_of
 from phronesis.core.timestamps import offset_minutes, parse_moment
-from phronesis.engine.content_guards import suspected_texts, suspicions
-from phronesis.engine.entry_applier import is_taken, with_name, with_replaced
+from phronesis.engine.content_guards import suspected_texts, suspicion_outcomes
+from phronesis.engine.entry_applier import end_replaced_items, is_taken, name_stated_item
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.store.lane_view import LaneView
@@ -64,7 +71,7 @@ class TypedItemPreparer:
             refused = refusal(0, payload["content"], INJECTED)
             return [Outcome(role=GATED, made_by=INJECTED_VERSION, body={"refusals": [refused.to_dict()]})]
         below = _parse_trust(payload) < Trust.USER
-        found = suspicions({0: payload["content"]} if below else {})
+        found = suspicion_outcomes({0: payload["content"]} if below else {})
         key = payload.get("key")
         known = _find_type(key, payload["kind"])
         if key is None or known is None:
@@ -102,7 +109,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     external_id = payload_of(entry, ItemPayload).get(EXTERNAL_ID)
     if external_id is not None and is_taken(view, entry, external_id):
         return Changes()
-    return with_replaced(view, entry, with_name(view, external_id, _make_changes(view, entry, outcomes)))
+    return end_replaced_items(view, entry, name_stated_item(view, external_id, _make_changes(view, entry, outcomes)))
 
 
 def _make_changes(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -178,7 +185,7 @@ def _make_item(view: LaneView, entry: Entry) -> Item:
         run_id=payload.get("run_id"),
         valid_to=None if "expires" not in payload else parse_moment(payload["expires"], field="expires"),
         data=_without_none(data),
-        **item_stamps(entry, at),
+        **item_timestamps(entry, at),
         **view.scope_fields(),
     )
 
@@ -241,7 +248,7 @@ def _alias(view: LaneView, entry: Entry, name: str, other: str) -> Item:
         confidence=1.0,
         trust=Trust.USER,
         source_type="manual",
-        **item_stamps(entry),
+        **item_timestamps(entry),
         **view.scope_fields(),
     )
 
@@ -272,7 +279,7 @@ def joining_items(view: LaneView, name: str, alias: str) -> list[Item]:
     return [
         item
         for item in view.stated(spelled, NAMING, STATED)
-        if any(wanted in {normal_name(one), normal_name(other)} for one, other in joined_by(item))
+        if any(wanted in {normal_name(one), normal_name(other)} for one, other in names_joined_by_item(item))
     ]
 
 
@@ -297,7 +304,7 @@ def _load_extractor() -> "extractor.MessageExtractor":
     return extractor.MessageExtractor(gate=Gate(user=0.0))
 
 
-def reread(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
+def prepare_update(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
     """Prepare an update: return the item's new value; nothing where its key does not define how values compare."""
     payload = payload_of(entry, EditPayload)
     if is_erased(entry.payload) or (payload.get("content") is None and "value" not in payload):
@@ -330,7 +337,7 @@ def _find_stated(item: Item, words: str) -> Proposal | None:
     return found[0] if len(found) == 1 else None
 
 
-def with_values(update: Handler) -> Handler:
+def extend_updates(update: Handler) -> Handler:
     """Return the handler of updates, extended by the value of an item's new text."""
 
     def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -344,7 +351,7 @@ def with_values(update: Handler) -> Handler:
         ]
         return replace(changes, patches=patches)
 
-    return replace(update, apply=apply, prepare=reread, quick=True)
+    return replace(update, apply=apply, prepare=prepare_update, quick=True)
 
 
 def _valued(item: Item, given: Mapping[str, Any], entry: Entry, outcomes: Outcomes) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def _open_items(platform: Platform) -> OpenEngine:
 
 
 def _open_updates(_platform: Platform) -> OpenEngine:
-    return OpenEngine(decorations={"update": direct_statements.with_values})
+    return OpenEngine(decorations={"update": direct_statements.extend_updates})
 
 
 def _open_checks(platform: Platform) -> OpenEngine:
@@ -64,7 +64,7 @@ def _describe_extraction(platform: Platform) -> tuple[str, str | None]:
 
 
 def _with_names(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
-    return entity_resolution.with_names(view, entry, changes, held)
+    return entity_resolution.add_entities(view, entry, changes, held)
 
 
 ENGINE: Final = Engine(

@@ -145,12 +145,12 @@ def names_stated(subject: str, key: str | None, value: object, content: str) -> 
     return () if normal_name(stated) == normal_name(subject) else (stated,)
 
 
-def said_subject(item: Item) -> str:
+def recorded_subject_name(item: Item) -> str:
     """Return the name by which an item's subject was referred to, or an empty text."""
     return str(item.data.get(NAMED) or item.subject or "")
 
 
-def joined_by(item: Item) -> list[tuple[str, str]]:
+def names_joined_by_item(item: Item) -> list[tuple[str, str]]:
     """Return the pairs of names that a naming item joins, until it is retracted or archived.
 
     A superseded one still joins them: whoever took a new name was called by the old one.
@@ -158,10 +158,12 @@ def joined_by(item: Item) -> list[tuple[str, str]]:
     counts = item.status == "active" and item.quarantine is None and item.ended in {None, "superseded"}
     if item.subject is None or not counts:
         return []
-    return [(said_subject(item), name) for name in names_stated(item.subject, item.key, item.value, item.content)]
+    return [
+        (recorded_subject_name(item), name) for name in names_stated(item.subject, item.key, item.value, item.content)
+    ]
 
 
-def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+def add_entities(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
     """Return the changes extended by entities that join others, and by items that move between them.
 
     Families split when the statement that joined them ends, and join again when it is restored. ``held`` are the items
@@ -172,18 +174,20 @@ def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str
         item = after.get(patch.item_id) or held.get(patch.item_id)
         if item is not None and item.key in NAMING:
             after[item.id] = item.with_fields(patch.fields)
-    moved = {item_id for item_id, item in after.items() if joined_by(item) != joined_by(held[item_id])}
+    moved = {
+        item_id for item_id, item in after.items() if names_joined_by_item(item) != names_joined_by_item(held[item_id])
+    }
     if not moved:
         return changes
     made = {item.id: item for item in changes.items if item.key in NAMING}
     naming = [*made.values(), *(item for item_id in moved for item in (held[item_id], after[item_id]))]
     names = NameFamilies(
-        view, [name for item in naming for pair in joined_by(item) for name in pair], entry_id=entry.id
+        view, [name for item in naming for pair in names_joined_by_item(item) for name in pair], entry_id=entry.id
     )
     spelled = {entity.name for entity in names.known}
     known = {item.id: item for item in view.stated(spelled, NAMING, STATED)}
     joining = sorted(({**known, **made, **after}).values(), key=lambda item: (item.recorded_at, item.id))
-    names.regroup(pair for item in joining for pair in joined_by(item))
+    names.regroup(pair for item in joining for pair in names_joined_by_item(item))
     patches = list(_moved(view.about(spelled), names, changes))
     told = {entity.id: entity for entity in (*changes.entities, *names.changed)}
     # Upserting an entity never removes an alias: an orphaned alias is deleted and written again.

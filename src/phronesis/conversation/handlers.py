@@ -15,7 +15,7 @@ from phronesis.conversation.entity_resolution import make_entity, make_mention
 from phronesis.conversation.extraction.extractor import MENTIONS, LocalExtractor, MessageExtractor, extract_locally
 from phronesis.conversation.extraction.gate import Gate, terms_of, withheld_in
 from phronesis.conversation.policy_section import ConversationPolicy
-from phronesis.conversation.summaries import SessionSummarizer, with_summary
+from phronesis.conversation.summaries import SessionSummarizer, add_summary
 from phronesis.core.changes import Changes
 from phronesis.core.entries import (
     ConversationRows,
@@ -28,7 +28,7 @@ from phronesis.core.entries import (
     TurnPayload,
     TurnRow,
     is_erased,
-    item_stamps,
+    item_timestamps,
     payload_of,
 )
 from phronesis.core.ids import item_id
@@ -38,10 +38,10 @@ from phronesis.core.proposals import PROPOSALS
 from phronesis.core.relations import BY_CITATION, CONTEXT_ID, CONTEXT_OUTCOME, OUTCOMES, Edge, Entity, Mention
 from phronesis.core.timestamps import local_isoformat, offset_minutes, parse_moment, parse_zone
 from phronesis.engine.content_guards import guard_prepare, suspected_texts, unlearned_messages
-from phronesis.engine.entry_applier import NAMED_SINCE, is_taken, with_replaced
+from phronesis.engine.entry_applier import NAMED_SINCE, end_replaced_items, is_taken
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
 from phronesis.engine.prompt_injection import find_order
-from phronesis.engine.rollback import taken_back
+from phronesis.engine.rollback import is_undone
 from phronesis.errors import InputError
 from phronesis.log.inputs import EXTERNAL_ID, TIME_ZONE
 from phronesis.log.payloads import message_text
@@ -149,9 +149,9 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         # Aliases come last: of two, the one with a canonical entity is kept.
         entities=[*entities, *learned.entities],
         mentions=[*mentions, *learned.mentions],
-        conversation=with_summary(view, entry, outcomes, spoken),
+        conversation=add_summary(view, entry, outcomes, spoken),
     )
-    return with_replaced(view, entry, changes)
+    return end_replaced_items(view, entry, changes)
 
 
 def message_time(entry: Entry, message: Mapping[str, Any]) -> datetime:
@@ -175,7 +175,7 @@ def _session_so_far(
         return None, {}
     ids = [message["id"] for message in messages if message.get("id") is not None]
     session, holds = view.session_holding(session_id, ids)
-    found = [item for item in view.messages_by_id(session_id, ids) if not taken_back(view, item)] if holds else []
+    found = [item for item in view.messages_by_id(session_id, ids) if not is_undone(view, item)] if holds else []
     edited = [item.id for item in found if item.version > 1]
     changed = view.deltas(edited) if edited else {}
     known: dict[tuple[str, str], str] = {}
@@ -206,7 +206,7 @@ def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, An
         name=message.get("name"),
         position=position if payload.get("session_id") is not None else None,
         data={} if offset is None else {UTC_OFFSET: offset},
-        **item_stamps(entry, at),
+        **item_timestamps(entry, at),
         **view.scope_fields(),
     )
 
@@ -298,7 +298,7 @@ def _mentions(
 
 
 @dataclass(frozen=True, slots=True)
-class InZone:
+class ZonedPreparer:
     """Prepares messages whose times are in UTC, or absent, as said in the speaker's time zone.
 
     The zone is that of the call, else ``zone``. Each message's UTC offset is recorded as an outcome: zones change, and
@@ -345,7 +345,9 @@ def _local(entry: Entry, message: Mapping[str, Any], name: str) -> str | None:
 
 def handlers(extract: Prepare | None = None) -> list[Handler]:
     """Return the handlers of turns and added messages; ``extract`` replaces the default rules."""
-    quick = extract is None or isinstance(extract.prepare if isinstance(extract, InZone) else extract, LocalExtractor)
+    quick = extract is None or isinstance(
+        extract.prepare if isinstance(extract, ZonedPreparer) else extract, LocalExtractor
+    )
     prepare = guard_prepare(extract or extract_locally)
     return [
         Handler(verb=verb, version=NAMED_SINCE, apply=apply, older={1: apply}, prepare=prepare, quick=quick)
@@ -358,12 +360,12 @@ def handlers(extract: Prepare | None = None) -> list[Handler]:
 
 def prepare_turns(platform: "Platform") -> Prepare:
     """Return the extractor for turns, with session summaries where a model makes them."""
-    roster, policy = platform.models, platform.policy
+    model_registry, policy = platform.models, platform.policy
     stated = policy.of(ConversationPolicy)
     gates, terms = stated.gates, terms_of(stated)
     gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred, assistant=gates.assistant)
-    names, lines = roster.asker("extract"), roster.asker("summarise")
-    decider = roster.decider() if names is None and policy.gateways else None
+    names, lines = model_registry.asker("extract"), model_registry.asker("summarise")
+    decider = model_registry.decider() if names is None and policy.gateways else None
     reader = MessageExtractor(gate=gate, doubts=decider is not None) if stated.extraction else None
     local = LocalExtractor(reader, terms)
 
@@ -379,4 +381,4 @@ def prepare_turns(platform: "Platform") -> Prepare:
         prepare = SessionSummarizer(
             prepare, lines, own.every_turns, own.max_tokens, suspicious=find_order, hides=terms.hides
         )
-    return InZone(prepare, policy.time_zone)
+    return ZonedPreparer(prepare, policy.time_zone)

@@ -29,7 +29,15 @@ from typing import Any, Final
 
 from phronesis.core.items import Trust
 from phronesis.core.proposals import Decision, Retention
-from phronesis.core.statements import OCCASIONS, SAME_DAY, HeldStatement, Statement, alike, extends, opposite_key
+from phronesis.core.statements import (
+    OCCASIONS,
+    SAME_DAY,
+    HeldStatement,
+    Statement,
+    adds_detail,
+    is_same_value,
+    opposite_key,
+)
 
 MATCHING: Final = 0.6
 """Share of the shorter text's words that the longer must contain for both to be about one task: "renewed the passport"
@@ -109,7 +117,7 @@ def confirm(new: Statement, same: HeldStatement, rivals: Sequence[HeldStatement]
     """Return the verdict for a repetition, perhaps a fuller one, of a held item; it settles a dispute over it."""
     item = same.item
     counted = new.saying.trust >= Trust.USER
-    fuller = extends(new.form, same.form, new.cardinality) and new.saying.trust >= item.trust
+    fuller = adds_detail(new.form, same.form, new.cardinality) and new.saying.trust >= item.trust
     fields: dict[str, Any] = {}
     if new.closed and same.current:
         fields = {"ended": "retired", "ended_by": None, "valid_to": _not_before(item.valid_from, new.until)}
@@ -163,7 +171,7 @@ def may_outdate(new: Statement, one: HeldStatement) -> bool:
     return one.current and _beaten(new, one)
 
 
-def moves(new: Statement, one: HeldStatement) -> bool:
+def is_rescheduling(new: Statement, one: HeldStatement) -> bool:
     """Return whether a statement names another day for a held occasion that still lies ahead."""
     begins = one.item.valid_from
     ahead = begins is not None and begins > new.saying.at and new.kind in OCCASIONS
@@ -186,12 +194,12 @@ def best_match(words: AbstractSet[str], candidates: Mapping[str, AbstractSet[str
 
 def _stands_against(new: Statement, one: HeldStatement) -> bool:
     if one.item.key == new.key and one.item.id not in new.against:
-        return new.cardinality == "one" and not alike(new.form, one.form, new.cardinality)
+        return new.cardinality == "one" and not is_same_value(new.form, one.form, new.cardinality)
     return one.item.id in new.against or (one.item.key == opposite_key(new.key) and one.form == new.form)
 
 
 def _is_meant(new: Statement, one: HeldStatement) -> bool:
-    return one.item.key == new.key and alike(new.form, one.form, new.cardinality)
+    return one.item.key == new.key and is_same_value(new.form, one.form, new.cardinality)
 
 
 def _same(new: Statement, held: Sequence[HeldStatement], rivals: Sequence[HeldStatement]) -> HeldStatement | None:
@@ -224,12 +232,12 @@ def _one_occasion(new: Statement, one: HeldStatement) -> bool:
 
 
 def _beaten(new: Statement, one: HeldStatement) -> bool:
-    return all(new.saying.beats(saying) for saying in one.sayings)
+    return all(new.saying.wins_over(saying) for saying in one.sayings)
 
 
 def _gives_way(new: Statement, one: HeldStatement) -> bool:
     """Return whether an item is replaced: by the rule for conflicts, or because the statement names it as ended."""
-    return all(map(new.beats, one.sayings)) or (one.item.id in new.against and _beaten(new, one))
+    return all(map(new.wins_over, one.sayings)) or (one.item.id in new.against and _beaten(new, one))
 
 
 def _followed_at(new: Statement, one: HeldStatement) -> datetime:

@@ -110,7 +110,7 @@ class ConflictRules(Part):
     )
 
 
-class SensitiveMatters(SensitiveRules):
+class SensitiveTopicRules(SensitiveRules):
     """What is kept of sensitive matters that come up in conversations. Traits have rules of their own.
 
     all: what is kept of anything else. messages_only: the message, which search finds; nothing is learned from it.
@@ -179,8 +179,8 @@ class ConversationPolicy(Part):
         description="What stands where sources disagree.",
         examples=[{"types": {"employer": "trust", "fact": "keep_both"}, "disputes": "both"}],
     )
-    sensitive: SensitiveMatters = pydantic.Field(
-        default_factory=SensitiveMatters,
+    sensitive: SensitiveTopicRules = pydantic.Field(
+        default_factory=SensitiveTopicRules,
         title="Sensitive",
         description="What is kept of sensitive matters that come up in conversations.",
         examples=[{"store": "messages_only", "topics": ["physical_health", "finances"], "also": ["the merger"]}],

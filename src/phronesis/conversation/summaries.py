@@ -183,7 +183,7 @@ class SessionSummarizer:
         return taken, refused
 
 
-def with_summary(
+def add_summary(
     view: LaneView, entry: Entry, outcomes: Outcomes, rows: ConversationRows | None
 ) -> ConversationRows | None:
     """Return the rows with the session's new summary, if one was prepared for this turn and still fits.

@@ -108,7 +108,7 @@ def hash_secret(secret: bytes) -> bytes:
     return hashlib.sha256(secret).digest()
 
 
-def opens(kept: bytes, secret: bytes) -> bool:
+def secret_matches(kept: bytes, secret: bytes) -> bool:
     """Return whether a secret matches a stored hash, in constant time."""
     return hmac.compare_digest(kept, hash_secret(secret))
 

@@ -12,15 +12,9 @@ from phronesis.core.calendar_spans import (
     Rule,
     Span,
     Unit,
-    a_day,
-    a_month,
-    a_part,
-    a_season,
-    a_third,
-    a_week,
-    a_weekend,
-    a_year,
+    day_span,
     days,
+    month_span,
     nearest_day,
     nearest_month,
     nearest_of_month,
@@ -28,9 +22,15 @@ from phronesis.core.calendar_spans import (
     nearest_season,
     nearest_weekday,
     parse_number,
+    part_of_year,
+    season_span,
     shift_half,
     shift_unit,
+    third_of_month,
     unit_range,
+    week_span,
+    weekend_span,
+    year_span,
 )
 
 _NUMERAL: Final = r"[\d零〇一二三四五六七八九十两兩廿]"
@@ -79,26 +79,26 @@ def _parse_dated(parts: Parts, reference: Reference) -> Span:
     year = reference.day.year + _YEAR_NAMES[name] if name is not None else _number(parts.get("y"))
     month, day, season = parts.get("m"), parts.get("d"), parts.get("s")
     if season:
-        return a_season(year, _SEASONS[season], relative=relative)
+        return season_span(year, _SEASONS[season], relative=relative)
     if month:
         if day:
-            return a_day(date(year, _number(month), _number(day)), relative=relative)
-        return _third_of(a_month(year, _number(month), relative=relative), parts)
+            return day_span(date(year, _number(month), _number(day)), relative=relative)
+        return _third_of(month_span(year, _number(month), relative=relative), parts)
     if parts.get("e"):
-        return a_month(year, 1 if parts.get("e") == "初" else 6 if parts.get("e") == "中" else 12, relative=relative)
-    return a_year(year, relative=relative)
+        return month_span(year, 1 if parts.get("e") == "初" else 6 if parts.get("e") == "中" else 12, relative=relative)
+    return year_span(year, relative=relative)
 
 
 def _third_of(month: Span, parts: Parts) -> Span:
     """Return the part of a month that is named, else all of it."""
     part = parts.get("p")
-    return a_third(month, _PARTS.get(part, 2)) if part else month
+    return third_of_month(month, _PARTS.get(part, 2)) if part else month
 
 
 def _beside_month(parts: Parts, reference: Reference) -> Span:
     span = shift_unit(reference.day, "month", _side(parts))
     if parts.get("d"):
-        return a_day(span.first.replace(day=_number(parts.get("d"))))
+        return day_span(span.first.replace(day=_number(parts.get("d"))))
     return _third_of(span, parts)
 
 
@@ -110,18 +110,18 @@ def _weekday(parts: Parts, reference: Reference) -> Span:
     word = parts.get("w") or ""
     day = (_number(word) if word not in "日天" else 7) - 1
     if parts.get("q"):
-        return a_day(a_week(reference.day + timedelta(weeks=_side(parts))).first + timedelta(days=day))
+        return day_span(week_span(reference.day + timedelta(weeks=_side(parts))).first + timedelta(days=day))
     return nearest_weekday(reference, day)
 
 
 def _week(parts: Parts, reference: Reference) -> Span:
     day = reference.day + timedelta(weeks=_side(parts))
-    return a_weekend(day) if parts.get("e") else a_week(day)
+    return weekend_span(day) if parts.get("e") else week_span(day)
 
 
 def _weekend(_parts: Parts, reference: Reference) -> Span:
     """Return the nearest weekend, measured by its Saturday."""
-    return a_weekend(nearest_weekday(reference, 5).first)
+    return weekend_span(nearest_weekday(reference, 5).first)
 
 
 def _parse_distance(parts: Parts, reference: Reference) -> Span | None:
@@ -143,7 +143,7 @@ def _stretch(parts: Parts, reference: Reference) -> Span | None:
         unit, n = ("month", 6) if unit == "year" else ("day", 15)
     else:
         n = FEW[1] if word[-1] in "几幾" else _number(word)
-    far = a_day(here + timedelta(weeks=side * n)) if unit == "week" else shift_unit(here, unit, side * n)
+    far = day_span(here + timedelta(weeks=side * n)) if unit == "week" else shift_unit(here, unit, side * n)
     return (days(far.first, here, unit) if side < 0 else days(here, far.last, unit)) if n else None
 
 
@@ -151,13 +151,13 @@ def _part_of_year(parts: Parts, reference: Reference) -> Span:
     """Read 第三季度, 去年四季度, 上个季度, 今年上半年."""
     if parts.get("q"):
         here = reference.day.month - (reference.day.month - 1) % 3 + 3 * _side(parts)
-        begins = a_month(reference.day.year, here).first
-        return a_part(begins.year, (begins.month + 2) // 3, 3)
+        begins = month_span(reference.day.year, here).first
+        return part_of_year(begins.year, (begins.month + 2) // 3, 3)
     months, n = (6, 1 + (parts.get("b") == "下")) if parts.get("b") else (3, _number(parts.get("k") or parts.get("l")))
     name, year = parts.get("n"), parts.get("y")
     if name is None and year is None:
         return nearest_part(reference, n, months)
-    return a_part(
+    return part_of_year(
         reference.day.year + _YEAR_NAMES[name] if name else _number(year), n, months, relative=name is not None
     )
 
@@ -178,14 +178,14 @@ def _parse_part_of_unit(parts: Parts, reference: Reference) -> Span:
     """Read 月底 and 年初 as those of the month and year in which the text was written."""
     part = _PARTS.get(parts.get("p") or "", 2)
     if parts.get("u") == "月":
-        return a_third(shift_unit(reference.day, "month", 0), part)
-    return a_month(reference.day.year, (1, 6, 12)[part])
+        return third_of_month(shift_unit(reference.day, "month", 0), part)
+    return month_span(reference.day.year, (1, 6, 12)[part])
 
 
 def _holiday(parts: Parts, reference: Reference) -> Span:
     month, day = _HOLIDAYS[parts.get("h") or "元旦"]
     if parts.get("n"):
-        return a_day(date(reference.day.year + _YEAR_NAMES[parts.get("n") or "今年"], month, day))
+        return day_span(date(reference.day.year + _YEAR_NAMES[parts.get("n") or "今年"], month, day))
     return nearest_day(reference, month, day)
 
 

@@ -15,15 +15,9 @@ from phronesis.core.calendar_spans import (
     Rule,
     Span,
     Unit,
-    a_day,
-    a_month,
-    a_part,
-    a_season,
-    a_third,
-    a_week,
-    a_weekend,
-    a_year,
+    day_span,
     days,
+    month_span,
     nearest_day,
     nearest_month,
     nearest_of_month,
@@ -31,9 +25,15 @@ from phronesis.core.calendar_spans import (
     nearest_season,
     nearest_weekday,
     parse_number,
+    part_of_year,
+    season_span,
     shift_half,
     shift_unit,
+    third_of_month,
     unit_range,
+    week_span,
+    weekend_span,
+    year_span,
 )
 
 _MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
@@ -109,7 +109,7 @@ def _third_in(text: str | None) -> int:
 
 def _dated(parts: Parts, reference: Reference) -> Span:
     month, day, year = _month_number(parts.get("m")), _ordinal(parts.get("d")), parts.get("y")
-    first = a_day(date(int(year), month, day), relative=False) if year else nearest_day(reference, month, day)
+    first = day_span(date(int(year), month, day), relative=False) if year else nearest_day(reference, month, day)
     last = parts.get("e")
     return Span(first.first, first.first.replace(day=int(last)), "day", first.relative) if last else first
 
@@ -127,9 +127,9 @@ def _part_of_year(parts: Parts, reference: Reference) -> Span:
     n = int(word) if word.isdecimal() else _ordinal(word)
     year = parts.get("y") or ""
     if year[:1].isdecimal():
-        return a_part(int(year), n, months, relative=False)
+        return part_of_year(int(year), n, months, relative=False)
     if year:
-        return a_part(reference.day.year + _side(year.split()[0]), n, months)
+        return part_of_year(reference.day.year + _side(year.split()[0]), n, months)
     return nearest_part(reference, n, months)
 
 
@@ -137,14 +137,16 @@ def _month_of_year(parts: Parts, reference: Reference) -> Span:
     year = parts.get("y") or ""
     month = _month_number(parts.get("m"))
     if year[:1].isdecimal():
-        span = a_month(int(year), month, relative=False)
+        span = month_span(int(year), month, relative=False)
     elif year:
-        span = a_month(reference.day.year + _side(year.split()[0]), month)
+        span = month_span(reference.day.year + _side(year.split()[0]), month)
     elif parts.get("q"):
-        span = _select(reference, [a_month(reference.day.year + n, month) for n in (-1, 0, 1)], _side(parts.get("q")))
+        span = _select(
+            reference, [month_span(reference.day.year + n, month) for n in (-1, 0, 1)], _side(parts.get("q"))
+        )
     else:
         span = nearest_month(reference, month)
-    return a_third(span, _third_in(parts.get("p"))) if parts.get("p") else span
+    return third_of_month(span, _third_in(parts.get("p"))) if parts.get("p") else span
 
 
 def _select(reference: Reference, spans: list[Span], side: int) -> Span:
@@ -158,11 +160,11 @@ def _season_of_year(parts: Parts, reference: Reference) -> Span:
     season = (parts.get("s") or "").casefold().replace("fall", "autumn")
     year = parts.get("y") or ""
     if year[:1].isdecimal():
-        return a_season(int(year), season, relative=False)
+        return season_span(int(year), season, relative=False)
     if year:
-        return a_season(reference.day.year + _side(year.split()[0]), season)
+        return season_span(reference.day.year + _side(year.split()[0]), season)
     if parts.get("q"):
-        seasons = [a_season(reference.day.year + n, season) for n in (-2, -1, 0, 1)]
+        seasons = [season_span(reference.day.year + n, season) for n in (-2, -1, 0, 1)]
         return _select(reference, seasons if _side(parts.get("q")) < 0 else seasons[1:], _side(parts.get("q")))
     return nearest_season(reference, season)
 
@@ -201,11 +203,11 @@ def _beside_unit(parts: Parts, reference: Reference) -> Span:
     unit = _BRIEF.get(unit, unit)
     side = 2 * _side(parts.get("z")) or _side(parts.get("q"))  # the week before last, the month after next
     if unit == "weekend":
-        return a_weekend(reference.day + timedelta(weeks=side))
+        return weekend_span(reference.day + timedelta(weeks=side))
     if unit == "quarter":
         begins = reference.day.month - (reference.day.month - 1) % 3 + 3 * side
-        span = a_month(reference.day.year, begins)
-        return days(span.first, a_month(span.first.year, span.first.month + 2).last, "season")
+        span = month_span(reference.day.year, begins)
+        return days(span.first, month_span(span.first.year, span.first.month + 2).last, "season")
     return shift_unit(reference.day, cast("Unit", unit), side)
 
 
@@ -216,7 +218,7 @@ def _stretch(parts: Parts, reference: Reference) -> Span | None:
         return None
     far, near = shift_unit(reference.day, unit, side * high), reference.day
     if unit == "week":  # the last two weeks are fourteen days
-        far = a_day(near + timedelta(weeks=side * high))
+        far = day_span(near + timedelta(weeks=side * high))
     return days(far.first, near, unit) if side < 0 else days(near, far.last, unit)
 
 
@@ -225,10 +227,10 @@ def _unit_part(parts: Parts, reference: Reference) -> Span:
     whole = shift_unit(reference.day, unit, _side(parts.get("q")))
     third = _third_in(parts.get("p"))
     if unit == "year":
-        return a_month(whole.first.year, (1, 6, 12)[third])
+        return month_span(whole.first.year, (1, 6, 12)[third])
     if unit == "month":
-        return a_third(whole, third)
-    return a_day(whole.first + timedelta(days=(0, 2, 4)[third]))  # the end of a week is Friday
+        return third_of_month(whole, third)
+    return day_span(whole.first + timedelta(days=(0, 2, 4)[third]))  # the end of a week is Friday
 
 
 def _weekday(parts: Parts, reference: Reference) -> Span:
@@ -238,11 +240,11 @@ def _weekday(parts: Parts, reference: Reference) -> Span:
     here, side = reference.day, _side(parts.get("q"))
     week = parts.get("k") or (parts.get("q") if (parts.get("q") or "").casefold() in {"this", "next"} else None)
     if week:
-        monday = a_week(here + timedelta(weeks=_side(week))).first
-        return a_day(monday + timedelta(days=day))
+        monday = week_span(here + timedelta(weeks=_side(week))).first
+        return day_span(monday + timedelta(days=day))
     if side:  # the last one before today, the first one after
         ahead = (day - here.weekday() - 1) % 7 + 1 if side > 0 else -((here.weekday() - day - 1) % 7) - 1
-        return a_day(here + timedelta(days=ahead))
+        return day_span(here + timedelta(days=ahead))
     return nearest_weekday(reference, day)
 
 
@@ -252,16 +254,16 @@ def _of_month(parts: Parts, reference: Reference) -> Span:
 
 def _weekend(_parts: Parts, reference: Reference) -> Span:
     """Return the nearest weekend, measured by its Saturday."""
-    return a_weekend(nearest_weekday(reference, 5).first)
+    return weekend_span(nearest_weekday(reference, 5).first)
 
 
 def _holiday(parts: Parts, reference: Reference) -> Span:
     name = re.sub(r"\s+", " ", (parts.get("h") or "").casefold().replace("’", "'"))
     month, day = _HOLIDAYS[name]
     if parts.get("y"):
-        return a_day(date(int(parts.get("y") or 0), month, day), relative=False)
+        return day_span(date(int(parts.get("y") or 0), month, day), relative=False)
     if parts.get("q"):
-        there = [a_day(date(reference.day.year + n, month, day)) for n in (-1, 0, 1)]
+        there = [day_span(date(reference.day.year + n, month, day)) for n in (-1, 0, 1)]
         return _select(reference, there, _side(parts.get("q")))
     return nearest_day(reference, month, day)
 
@@ -361,7 +363,7 @@ RULES: Final = [
     Rule(
         "year",
         rf"{_OPENED} (?P<t>(?P<y>{YEAR}))(?![\d:%/-])\b",
-        lambda parts, _reference: a_year(int(parts.get("y") or 0), relative=False),
+        lambda parts, _reference: year_span(int(parts.get("y") or 0), relative=False),
     ),
 ]
 

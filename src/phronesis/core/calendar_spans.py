@@ -105,7 +105,7 @@ def _rename_groups(rule: Rule) -> str:
     return spaced.replace("(?P<", f"(?P<{rule.name}__").replace("(?P=", f"(?P={rule.name}__")
 
 
-def a_day(day: date, *, relative: bool = True) -> Span:
+def day_span(day: date, *, relative: bool = True) -> Span:
     """Return a day."""
     return Span(day, day, "day", relative)
 
@@ -115,44 +115,44 @@ def days(first: date, last: date, precision: Precision = "day") -> Span:
     return Span(first, last, precision)
 
 
-def a_week(day: date) -> Span:
+def week_span(day: date) -> Span:
     """Return the week that a day lies in."""
     monday = day - timedelta(days=day.weekday())
     return Span(monday, monday + timedelta(days=6), "week")
 
 
-def a_weekend(day: date) -> Span:
+def weekend_span(day: date) -> Span:
     """Return the Saturday and Sunday of the week that a day lies in."""
-    week = a_week(day)
+    week = week_span(day)
     return Span(week.last - timedelta(days=1), week.last, "day")
 
 
-def a_month(year: int, month: int, *, relative: bool = True) -> Span:
+def month_span(year: int, month: int, *, relative: bool = True) -> Span:
     """Return a month; months beyond December or below January belong to the next or the previous year."""
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     return Span(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]), "month", relative)
 
 
-def a_third(month: Span, part: int) -> Span:
+def third_of_month(month: Span, part: int) -> Span:
     """Return the 1st to 10th (part 0), 11th to 20th (1) or the rest (2) of a month."""
     first = month.first.replace(day=1 + 10 * part)
     last = month.last if part == 2 else month.first.replace(day=10 + 10 * part)  # noqa: PLR2004 - the last third
     return Span(first, last, "week", month.relative)
 
 
-def a_season(year: int, season: str, *, relative: bool = True) -> Span:
+def season_span(year: int, season: str, *, relative: bool = True) -> Span:
     """Return a season; winter begins in December of the year."""
     begins = _SEASON_BEGINS[season]
-    return Span(a_month(year, begins).first, a_month(year, begins + 2).last, "season", relative)
+    return Span(month_span(year, begins).first, month_span(year, begins + 2).last, "season", relative)
 
 
-def a_part(year: int, n: int, months: int, *, relative: bool = True) -> Span:
+def part_of_year(year: int, n: int, months: int, *, relative: bool = True) -> Span:
     """Return the ``n``-th part of a year, from 1, of so many months: 3 a quarter, 6 a half."""
     begins = months * (n - 1) + 1
-    return Span(a_month(year, begins).first, a_month(year, begins + months - 1).last, "season", relative)
+    return Span(month_span(year, begins).first, month_span(year, begins + months - 1).last, "season", relative)
 
 
-def a_year(year: int, *, relative: bool = True) -> Span:
+def year_span(year: int, *, relative: bool = True) -> Span:
     """Return a year."""
     return Span(date(year, 1, 1), date(year, 12, 31), "year", relative)
 
@@ -160,10 +160,10 @@ def a_year(year: int, *, relative: bool = True) -> Span:
 def shift_unit(day: date, unit: Unit, n: int) -> Span:
     """Return the day, week, month or year ``n`` units after that of a day."""
     if unit == "day":
-        return a_day(day + timedelta(days=n))
+        return day_span(day + timedelta(days=n))
     if unit == "week":
-        return a_week(day + timedelta(weeks=n))
-    return a_month(day.year, day.month + n) if unit == "month" else a_year(day.year + n)
+        return week_span(day + timedelta(weeks=n))
+    return month_span(day.year, day.month + n) if unit == "month" else year_span(day.year + n)
 
 
 def shift_half(day: date, unit: Unit, side: int) -> Span:
@@ -180,24 +180,24 @@ def nearest_day(reference: Reference, month: int, day: int) -> Span:
     """Return the nearest occurrence of a day of the year; ValueError when no year has it."""
     years = range(reference.day.year - _LEAP, reference.day.year + _LEAP + 1)
     there = [date(year, month, day) for year in years if day <= calendar.monthrange(year, month)[1]]
-    return a_day(_nearest(reference, there))
+    return day_span(_nearest(reference, there))
 
 
 def nearest_month(reference: Reference, month: int) -> Span:
     """Return the nearest occurrence of a month; of two as near, the past one."""
     here = 12 * reference.day.year + reference.day.month
-    months = [a_month(reference.day.year + n, month) for n in (-1, 0, 1)]
+    months = [month_span(reference.day.year + n, month) for n in (-1, 0, 1)]
     return min(months, key=lambda span: _distance(12 * span.first.year + span.first.month - here, reference))
 
 
 def nearest_season(reference: Reference, season: str) -> Span:
     """Return the season that a day lies in or is nearest to."""
-    return _nearest_span(reference, [a_season(reference.day.year + n, season) for n in (-1, 0, 1)])
+    return _nearest_span(reference, [season_span(reference.day.year + n, season) for n in (-1, 0, 1)])
 
 
 def nearest_part(reference: Reference, n: int, months: int) -> Span:
     """Return the n-th quarter or half that a day lies in or is nearest to."""
-    return _nearest_span(reference, [a_part(reference.day.year + year, n, months) for year in (-1, 0, 1)])
+    return _nearest_span(reference, [part_of_year(reference.day.year + year, n, months) for year in (-1, 0, 1)])
 
 
 def _nearest_span(reference: Reference, spans: Sequence[Span]) -> Span:
@@ -211,13 +211,13 @@ def _nearest_span(reference: Reference, spans: Sequence[Span]) -> Span:
 def nearest_weekday(reference: Reference, weekday: int) -> Span:
     """Return the nearest occurrence of a weekday, 0 for Monday: at most three days away."""
     ahead = (weekday - reference.day.weekday()) % 7
-    return a_day(_nearest(reference, [reference.day + timedelta(days=ahead + 7 * n) for n in (-1, 0)]))
+    return day_span(_nearest(reference, [reference.day + timedelta(days=ahead + 7 * n) for n in (-1, 0)]))
 
 
 def nearest_of_month(reference: Reference, day: int) -> Span:
     """Return the nearest occurrence of a day of the month; ValueError when none has it."""
     months = [shift_unit(reference.day, "month", n) for n in (-2, -1, 0, 1, 2)]
-    return a_day(_nearest(reference, [span.first.replace(day=day) for span in months if day <= span.last.day]))
+    return day_span(_nearest(reference, [span.first.replace(day=day) for span in months if day <= span.last.day]))
 
 
 def _nearest(reference: Reference, there: Sequence[date]) -> date:
@@ -236,15 +236,15 @@ YEAR: Final = r"(?:19|20)\d\d"
 
 def _iso(parts: Parts, _reference: Reference) -> Span:
     year, month, day = int(parts.get("y") or 0), int(parts.get("m") or 0), parts.get("d")
-    return a_day(date(year, month, int(day)), relative=False) if day else a_month(year, month, relative=False)
+    return day_span(date(year, month, int(day)), relative=False) if day else month_span(year, month, relative=False)
 
 
 def _numbers(parts: Parts, _reference: Reference) -> Span | None:
     """Read 13/4/2023 and 4/13/2023, which are unambiguous; 4.13.2023 is invalid, 4.5.2023 is the 4th of May."""
     first, second, year = int(parts.get("a") or 0), int(parts.get("b") or 0), int(parts.get("y") or 0)
     if parts.get("s") == "." or first > 12 or first == second:  # noqa: PLR2004 - months
-        return a_day(date(year, second, first), relative=False)
-    return a_day(date(year, first, second), relative=False) if second > 12 else None  # noqa: PLR2004 - months
+        return day_span(date(year, second, first), relative=False)
+    return day_span(date(year, first, second), relative=False) if second > 12 else None  # noqa: PLR2004 - months
 
 
 NUMBERS: Final = [

@@ -267,7 +267,7 @@ def _exchanged(
             continue  # the same evidence twice in one entry is one piece
         before = present.get(row.identity)
         if before is not None and row.identity not in going:
-            if row.restates(before):
+            if row.is_same_as(before):
                 continue
             going[row.identity] = before
         coming[row.identity] = row

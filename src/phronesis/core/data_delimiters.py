@@ -86,7 +86,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class OwnText:
+class StrippedText:
     """The rest of a text after removal: its pieces, each on lines of its own, with their original positions."""
 
     text: str
@@ -98,13 +98,13 @@ class OwnText:
         return at + self._moved[bisect_right(self._begun, at) - 1] if self._begun else at
 
 
-def own_text(text: str, *, hosts: bool = True) -> OwnText:
+def strip_contexts(text: str, *, hosts: bool = True) -> StrippedText:
     """Return ``text`` without contexts, and with ``hosts`` without the blocks of hosts."""
     spans = context_spans(text)
     if hosts and "</" in text:
         spans = _merge_spans([*spans, *_elements(text)])
     if not spans:
-        return OwnText(text)
+        return StrippedText(text)
     pieces: list[str] = []
     begun, moved, at, length = [], [], 0, 0
     for start, end in [*spans, (len(text), len(text))]:
@@ -114,7 +114,7 @@ def own_text(text: str, *, hosts: bool = True) -> OwnText:
             pieces.append(text[at:start])
             length += start - at + 1
         at = end
-    return OwnText("\n".join(pieces), begun, moved)
+    return StrippedText("\n".join(pieces), begun, moved)
 
 
 def has_context(text: str) -> bool:
@@ -230,7 +230,7 @@ _POLITE: Final = ("please ", "请")
 _PRIVATE_TAG: Final = re.compile(r"[<＜]\s{0,8}([/／]?)\s{0,8}private\s{0,8}[>＞]", re.IGNORECASE)
 
 
-def without_private(text: str) -> str:
+def strip_private_spans(text: str) -> str:
     """Return a text without its private spans, which may be nested; one that is not closed ends with the text."""
     out, depth, end = "", 0, 0
     for tag in _PRIVATE_TAG.finditer(text):
@@ -256,18 +256,18 @@ def _impolite(clause: str) -> str:
     return clause
 
 
-def kept_messages(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+def storable_messages(messages: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     """Return the messages of a turn, of (role, text), as they may be kept; none of a turn that is off the record."""
-    said = [(role, without_private(text)) for role, text in messages if text.strip()]
+    said = [(role, strip_private_spans(text)) for role, text in messages if text.strip()]
     if any(role == "user" and is_off_record(text) for role, text in said):
         return []
     return [{"role": role, "content": text} for role, text in said if text.strip()]
 
 
-def without_private_values(value: Any) -> Any:
+def strip_private_values(value: Any) -> Any:
     """Return JSON data without the private spans of its texts."""
     if isinstance(value, str):
-        return without_private(value)
+        return strip_private_spans(value)
     if isinstance(value, Mapping):
-        return {without_private(name): without_private_values(one) for name, one in value.items()}
-    return [without_private_values(one) for one in value] if isinstance(value, list) else value
+        return {strip_private_spans(name): strip_private_values(one) for name, one in value.items()}
+    return [strip_private_values(one) for one in value] if isinstance(value, list) else value

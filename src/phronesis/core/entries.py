@@ -46,7 +46,7 @@ NOTHING: Final = Outcome(role="nothing", made_by="interpreter")
 """The outcome of a preparation that found nothing, so that the entry is not prepared again."""
 
 
-def item_stamps(entry: Entry, at: datetime | None = None) -> dict[str, Any]:
+def item_timestamps(entry: Entry, at: datetime | None = None) -> dict[str, Any]:
     """Return the fields of an item that an entry makes and that holds since ``at``, by default since it is recorded."""
     made, since = entry.recorded_at, at or entry.recorded_at
     return {"entry_id": entry.id, "recorded_at": made, "updated_at": made, "occurred_at": since, "valid_from": since}

@@ -270,7 +270,7 @@ def is_expired(item: Item, now: datetime) -> bool:
     return item.valid_to is not None and item.valid_to <= now
 
 
-def surfaces(item: Item, now: datetime, within: timedelta = COMING) -> bool:
+def is_due_within(item: Item, now: datetime, within: timedelta = COMING) -> bool:
     """Return whether an item is due now or ``within`` a duration, and its end has not passed."""
     due = due_of(item)
     return due is not None and due - _clock(due, now) <= within and not is_expired(item, now)

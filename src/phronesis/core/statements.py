@@ -52,7 +52,7 @@ class Occurrence:
     by: str | None = None
     began: datetime | None = None
 
-    def beats(self, other: "Occurrence") -> bool:
+    def wins_over(self, other: "Occurrence") -> bool:
         """Return whether it wins a conflict: it is later, and from a source trusted no less.
 
         Of one source's statements at one time the later sentence wins, unless both name a date: then the later date.
@@ -110,13 +110,13 @@ class Statement:
         """Return whether it had ceased to hold when it was said ("I lived in Leeds until 2015")."""
         return self.until is not None and self.until <= self.saying.at and self.kind not in OCCASIONS
 
-    def beats(self, other: Occurrence) -> bool:
+    def wins_over(self, other: Occurrence) -> bool:
         """Return whether it stands where both cannot, by its rule for conflicts."""
         if self.conflict == "keep_both":
             return False
         if self.conflict == "trust" and self.saying.trust != other.trust:
             return self.saying.trust > other.trust
-        return self.saying.beats(other)
+        return self.saying.wins_over(other)
 
     def loses_to(self, other: Occurrence) -> bool:
         """Return whether what was recorded before it stands all the same, by its rule for conflicts."""
@@ -170,7 +170,7 @@ def is_over(item: Item, now: datetime) -> bool:
     return item.kind in LASTING and item.valid_to is not None and item.valid_to <= now
 
 
-def with_effect_time(one: Proposal, at: datetime) -> Proposal:
+def mark_future_effect(one: Proposal, at: datetime) -> Proposal:
     """Return what was proposed of a message of time ``at``, with whether it takes effect later (``Proposal.ahead``)."""
     if one.cardinality == "many" or one.kind not in LASTING or one.act != "assert":
         return one
@@ -178,7 +178,7 @@ def with_effect_time(one: Proposal, at: datetime) -> Proposal:
     return replace(one, ahead=ahead)
 
 
-def plain_form(value: Any) -> str:
+def compared_form(value: Any) -> str:
     """Return the normalised form of a value without regard to case, width, spaces and final punctuation.
 
     Values other than texts are compared as canonical JSON: true is not 1, and 1 is not "1".
@@ -192,7 +192,7 @@ def plain_form(value: Any) -> str:
 def proposed_form(one: Proposal) -> str:
     """Return the compared form of what a proposal says."""
     said = one.content if one.value is None else one.value
-    return plain_form(one.compared if one.compared is not None else said)
+    return compared_form(one.compared if one.compared is not None else said)
 
 
 def proposed_item_id(entry_id: str, one: Proposal) -> str:
@@ -205,10 +205,10 @@ def form_of(item: Item) -> str:
     compared = item.data.get(COMPARED)
     if isinstance(compared, str):
         return compared
-    return plain_form(item.content if item.value is None else item.value)
+    return compared_form(item.content if item.value is None else item.value)
 
 
-def extends(longer: str, shorter: str, cardinality: Cardinality) -> bool:
+def adds_detail(longer: str, shorter: str, cardinality: Cardinality) -> bool:
     """Return whether a form adds detail to another: "lyon, near the station" after "lyon".
 
     Where a key holds many values, only detail after punctuation counts: "tea with milk" is another value than "tea".
@@ -219,6 +219,6 @@ def extends(longer: str, shorter: str, cardinality: Cardinality) -> bool:
     return (_GAP if cardinality == "one" else _APART).match(rest) is not None
 
 
-def alike(one: str, other: str, cardinality: Cardinality) -> bool:
+def is_same_value(one: str, other: str, cardinality: Cardinality) -> bool:
     """Return whether two forms are one value, possibly with more detail."""
-    return one == other or extends(one, other, cardinality) or extends(other, one, cardinality)
+    return one == other or adds_detail(one, other, cardinality) or adds_detail(other, one, cardinality)

@@ -27,7 +27,7 @@ _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def storable(text: str) -> str:
+def replace_unstorable(text: str) -> str:
     """Return ``text`` with NUL and lone surrogates replaced by U+FFFD: PostgreSQL and UTF-8 can hold neither."""
     return text if is_storable(text) else _UNSTORABLE.sub("�", text)
 
@@ -159,11 +159,11 @@ def clean(text: str) -> str:
     """Return ``text`` without invisible characters, line ends as line feeds, look-alikes of our tags respelled."""
     if text.isascii() and "<" not in text and "[" not in text and text.replace("\n", "").isprintable():
         return text  # most English text: the patterns need not look for what is not there
-    shown = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", storable(text)))
+    shown = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", replace_unstorable(text)))
     return _TEMPLATE.sub(_without_square, _TAG.sub(_without_angle, shown))
 
 
-def without_citations(text: str) -> str:
+def escape_citations(text: str) -> str:
     """Return cleaned text in which ``[mem:`` reads ``[quoted mem:`` and ``[m1]`` likewise, so that text cannot cite."""
     if text.isascii() and "[" not in text:
         return text
@@ -184,7 +184,7 @@ def place(address: str) -> str:
     reach = _ESCAPED * PLACE_LENGTH
     sample = address if len(address) <= 2 * reach else f"{address[:reach]}{ELLIPSIS}{address[-reach:]}"
     read = unquote(sample.partition("://")[2] or sample)
-    shown = " ".join(without_citations(clean(_PLACE_MARKS.sub(" ", read))).split())
+    shown = " ".join(escape_citations(clean(_PLACE_MARKS.sub(" ", read))).split())
     if len(shown) > PLACE_LENGTH:
         head = PLACE_LENGTH // 3
         shown = f"{shown[:head]}{ELLIPSIS}{shown[head + 1 - PLACE_LENGTH :]}"
@@ -196,7 +196,7 @@ def title(names: Sequence[str]) -> str:
 
     Empty where that reads like a role.
     """
-    told = list(dict.fromkeys(filter(None, (without_citations(label(one)) for one in names))))
+    told = list(dict.fromkeys(filter(None, (escape_citations(label(one)) for one in names))))
     while told[1:-1] and len(UNDER.join(told)) > TITLE_LENGTH:
         del told[1]
     shown = UNDER.join(told)

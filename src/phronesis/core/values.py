@@ -156,7 +156,7 @@ _PLAIN: Final = dict(
 )
 
 
-def plain_relative(word: str) -> str:
+def canonical_relative(word: str) -> str:
     """Return the canonical word for a relative; any other word unchanged."""
     known = _PLAIN.get(word)
     if known is None and word.lower().endswith((" in law", "-in-law")):

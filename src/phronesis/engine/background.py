@@ -93,7 +93,7 @@ class Background:
             self._wait_for_pause(TURN_PAUSES)
         return self._stop.is_set()
 
-    def rest(self) -> bool:
+    def wait_for_idle(self) -> bool:
         """Wait before work for which nobody waits; return whether the task should end: other work came, or a stop."""
         return self._wake.wait(REST_SECONDS)
 
@@ -145,10 +145,10 @@ class Background:
 # Pending work in a tenant's lanes.
 
 
-def each_lane(lanes: Sequence[Lane], task: Callable[[Lane], _T], *, at_once: Callable[[], int]) -> list[_T]:
+def map_lanes(lanes: Sequence[Lane], task: Callable[[Lane], _T], *, at_once: Callable[[], int]) -> list[_T]:
     """Return what ``task`` gives for each lane, several at a time where a model reads: most of that time is waiting.
 
-    ``at_once`` says how many; it is asked only where there are several lanes.
+    ``apply_in_append`` says how many; it is asked only where there are several lanes.
     """
     number = min(len(lanes), at_once()) if len(lanes) > 1 else 1
     if number == 1:
@@ -163,9 +163,7 @@ def failed_entries(unit: Unit) -> list[Entry]:
     return [
         entry
         for entry in found
-        if not rollback.stands_for_another(entry)
-        and not is_erased(entry.payload)
-        and not rollback.is_made_good(unit, entry)
+        if not rollback.is_retry(entry) and not is_erased(entry.payload) and not rollback.is_made_good(unit, entry)
     ]
 
 
@@ -190,7 +188,7 @@ def pending_jobs(unit: Unit, limit: int) -> tuple[list[Job], int]:
     return jobs, sum(lane.head_seq - lane.applied_seq for lane in behind)
 
 
-def without_vector(unit: Unit, embedders: "embedders.Embedders") -> int:
+def count_unembedded(unit: Unit, embedders: "embedders.Embedders") -> int:
     """Count the documents that have no vector of the tenant's encoder; 0 without an encoder."""
     active, default = active_model(unit), embedders.default
     model = active[0] if active is not None else default.name if default is not None else None

@@ -98,15 +98,19 @@ def guard_prepare(prepare: Prepare) -> Prepare:
         if not texts and not answers:
             return outcomes
         outcomes = [*outcomes, *refuse_uncovered(entry, outcomes, texts)]
-        return [*outcomes, *suspicions(texts | answers, beside=outcomes), *repetitions(bench, entry, outcomes, texts)]
+        return [
+            *outcomes,
+            *suspicion_outcomes(texts | answers, beside=outcomes),
+            *repetition_outcome(bench, entry, outcomes, texts),
+        ]
 
     return both
 
 
-def suspicions(texts: Mapping[int, str], *, beside: Iterable[Outcome] = ()) -> list[Outcome]:
+def suspicion_outcomes(texts: Mapping[int, str], *, beside: Iterable[Outcome] = ()) -> list[Outcome]:
     """Return the outcomes that name suspected ``texts`` and refuse to learn from them; None when there are none.
 
-    ``beside`` are outcomes of the same entry, whose numbers are taken.
+    ``comparison_encoder`` are outcomes of the same entry, whose numbers are taken.
     """
     found = {n: order for n, text in texts.items() if (order := find_order(text)) is not None}
     if not found:
@@ -149,7 +153,7 @@ def _free(outcomes: Iterable[Outcome]) -> int:
     return 1 + max((outcome.n for outcome in outcomes if outcome.role == GATED), default=-1)
 
 
-def repetitions(
+def repetition_outcome(
     bench: PrepareContext, entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]
 ) -> list[Outcome]:
     """Return the outcome that names the sentences and proposals of an entry that repeat what its session was shown.
@@ -271,7 +275,7 @@ class Guard:
         self._allow = _phrases(policy.allow)
         self._clears = None if clears is None else lru_cache(maxsize=REMEMBERED)(clears)
 
-    def clearing(self, clears: Clears) -> "Guard":
+    def with_cleared(self, clears: Clears) -> "Guard":
         """Return this guard with another ``clears``."""
         return Guard(self._policy, judge=self._judge, clears=clears)
 

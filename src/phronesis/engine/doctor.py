@@ -12,10 +12,10 @@ from phronesis.core.entries import is_erased
 from phronesis.core.reports import day_of
 from phronesis.core.results import Check, DoctorReport, PolicyValue
 from phronesis.core.timestamps import to_micros
-from phronesis.engine.background import failed_entries, without_vector
+from phronesis.engine.background import count_unembedded, failed_entries
 from phronesis.engine.handler import DEGRADED_ROLE, Registry
 from phronesis.engine.rollback import VERB as RETRY
-from phronesis.engine.rollback import called_again, remedy_of
+from phronesis.engine.rollback import find_callable_verb, remedy_of
 from phronesis.errors import (
     HandlerMissing,
     MissingExtra,
@@ -78,7 +78,7 @@ def check_of(error: PhronesisError, name: str, remedy: str = "mend the cause tha
     return Check(name, ok=False, detail=error.message, remedy=remedy, level="error", code=error.code, command=command)
 
 
-def writable_again(path: str) -> str:
+def chmod_command(path: str) -> str:
     """Return the command that makes a file writable for its owner."""
     return f"chmod u+w {shlex.quote(path)}"
 
@@ -95,7 +95,7 @@ class Doctor:
     registry: Registry
     embedders: Embedders
     counter: Callable[[], TokenCounter]
-    roster: ModelRegistry
+    model_registry: ModelRegistry
     policy: Sequence[PolicyValue] = ()
     clock: Callable[[], datetime] | None = None
     redactor: Redactor = Redactor()  # noqa: RUF009 - frozen
@@ -172,7 +172,7 @@ class Doctor:
         except StorageError as error:
             remedy = "mend the cause; nothing is recorded until then"
             path = self.database.path
-            command = None if path is None or may_write(path) else writable_again(path)
+            command = None if path is None or may_write(path) else chmod_command(path)
             yield replace(check_of(error, "writable", remedy), command=command)
         else:
             yield Check("writable", ok=True, detail="a row was written and deleted")
@@ -259,7 +259,7 @@ class Doctor:
         detail = f"{len(open_ones)} entries could not be interpreted{': ' if open_ones else ''}"
         detail += ", ".join(entry.id for entry in named)
         remedy = f"mend the cause, then {remedy_of(open_ones[0])}" if open_ones else None
-        retried = [entry.id for entry in named if called_again(entry.verb, entry.payload) is None]
+        retried = [entry.id for entry in named if find_callable_verb(entry.verb, entry.payload) is None]
         command = " && ".join(f"phronesis store retry {entry_id}" for entry_id in retried) or None
         yield Check("failed", not open_ones, detail, remedy, code="entries.failed", command=command)
 
@@ -286,7 +286,7 @@ class Doctor:
 
     def _vectors(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
-            missing = without_vector(unit, self.embedders)
+            missing = count_unembedded(unit, self.embedders)
         detail, remedy = f"{missing} documents have no vector yet", "call flush(), or let a worker do it"
         yield Check("vectors", not missing, detail, remedy, level="warning", code="vectors.missing", command=WORK)
 
@@ -304,11 +304,11 @@ class Doctor:
 
     def _roles(self, tenant: str) -> Iterator[Check]:
         """Report the model of every role, and probe each model."""
-        for one in self.roster.effective():
+        for one in self.model_registry.effective():
             name, detail = f"role.{one.role}", "no model is configured"
             try:
                 if one.by != RULES:
-                    try_role(self.roster, one.role, tenant)
+                    try_role(self.model_registry, one.role, tenant)
                     detail = f"{one.by} answers"
             except (ModelError, MissingExtra) as error:
                 remedy = f"start or mend the gateway of {one.by}; until then rules stand in, and results say so"
@@ -319,7 +319,7 @@ class Doctor:
 
     def _cost_of_reading(self, tenant: str) -> str:
         """Return what extraction took for a message today, in words; empty where no model read any."""
-        spent = self.roster.spent(tenant, "extract")
+        spent = self.model_registry.spent(tenant, "extract")
         if self.clock is None or not spent.calls:
             return ""
         with self.database.transaction(tenant, "read") as unit:
@@ -328,7 +328,7 @@ class Doctor:
 
     def _spending(self, tenant: str) -> Iterator[Check]:
         """Report today's model usage, and models whose spending limit cannot be enforced."""
-        spent, free = self.roster.spent(tenant), self.roster.without_price()
+        spent, free = self.model_registry.spent(tenant), self.model_registry.list_models_without_price()
         detail = f"today {spent.calls:,} calls to models took {spent.tokens:,} tokens and cost {spent.cost:.4f}"
         detail += self._cost_of_reading(tenant)
         detail += f"; {', '.join(free)} has no price and counts as free" if free else ""

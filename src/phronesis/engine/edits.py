@@ -12,7 +12,7 @@ from phronesis.core.results import EditResult
 from phronesis.core.serialization import decode
 from phronesis.core.statements import STATED
 from phronesis.core.timestamps import isoformat, parse_moment, to_micros
-from phronesis.engine.entry_applier import name_taken, renamed_field
+from phronesis.engine.entry_applier import field_for_new_name, name_taken
 from phronesis.engine.handler import ERASE, Handler, Outcomes
 from phronesis.engine.rollback import ROLLBACK, find_undo
 from phronesis.engine.writer import Writer, WriteResult
@@ -66,7 +66,7 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     item = view.item(payload["item_id"])
     if item is None or is_stale(item, payload, outcomes):
         return Changes()
-    fields = edited_fields(item, payload) | renamed_field(view, item, payload)
+    fields = edited_fields(item, payload) | field_for_new_name(view, item, payload)
     if payload.get("content") not in (None, item.content):
         fields["content"] = payload["content"]
     if "value" in payload:
@@ -176,7 +176,7 @@ class ItemEditor:
         _check_change(item, payload)
         expected = payload.get("expected_version")
         if expected is not None and expected != item.version and call.idempotency_key is None:
-            raise moved_on(item, expected)
+            raise version_conflict(item, expected)
         form = self.forms.get(item.kind)
         if form is not None and verb == UPDATE and "content" in payload:
             if EXTERNAL_ID in payload:
@@ -193,7 +193,7 @@ class ItemEditor:
             then = ReadConditions(as_of=to_micros(written.entry.recorded_at))
             item = self.browser.get(call.tenant, item_id, then)
             if item.version != expected or self._had_no_effect(call.tenant, written.entry.id):
-                raise moved_on(item, expected)
+                raise version_conflict(item, expected)
         return result
 
     def archive_all(self, call: Call, name: LaneName, attributes: Mapping[str, str]) -> EditResult:
@@ -271,7 +271,7 @@ def _check_change(item: Item, payload: Mapping[str, Any]) -> None:
             )
 
 
-def moved_on(item: Item, expected: int) -> VersionConflict:
+def version_conflict(item: Item, expected: int) -> VersionConflict:
     """Return the error for an item at another version than the caller saw."""
     found = f"the item is at version {item.version}"
     if item.version == expected:

@@ -127,7 +127,7 @@ SUPERSEDES: Final = "supersedes"
 _REASON: Final = "superseded by what was added"
 
 
-def with_replaced(view: LaneView, entry: Entry, changes: Changes) -> Changes:
+def end_replaced_items(view: LaneView, entry: Entry, changes: Changes) -> Changes:
     """Return an entry's changes with the end of the live items that it replaces.
 
     Items extracted from a message replace them rather than the message itself. Nothing ends that the entry made or
@@ -173,7 +173,7 @@ def name_taken(item: Item) -> Conflict:
     )
 
 
-def renamed_field(view: LaneView, item: Item, payload: Mapping[str, Any]) -> dict[str, str]:
+def field_for_new_name(view: LaneView, item: Item, payload: Mapping[str, Any]) -> dict[str, str]:
     """Return the field of an update that names an item; {} where another item has the name."""
     external_id = payload.get(EXTERNAL_ID)
     held = None if external_id is None else view.named(external_id)
@@ -187,7 +187,7 @@ def is_taken(view: LaneView, entry: Entry, external_id: str) -> bool:
     return held is not None and held.id not in replaced
 
 
-def with_name(view: LaneView, external_id: str | None, changes: Changes) -> Changes:
+def name_stated_item(view: LaneView, external_id: str | None, changes: Changes) -> Changes:
     """Return the changes of a stated item, naming the existing item that it confirms if that has no name."""
     if external_id is None or any(item.external_id == external_id for item in changes.items):
         return changes
@@ -200,7 +200,7 @@ def with_name(view: LaneView, external_id: str | None, changes: Changes) -> Chan
     return replace(changes, patches=[*(one for one in changes.patches if one.item_id != held.id), named])
 
 
-def without_second_names(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+def drop_duplicate_names(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
     """Return the changes without names of restored items that another item has taken meanwhile."""
     if all(item.external_id is None for item in held.values()) and all(
         one.fields.get(EXTERNAL_ID) is None for one in changes.patches

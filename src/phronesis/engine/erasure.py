@@ -12,7 +12,7 @@ from typing import Final, Self
 from phronesis.core.ids import LaneName, child_entry_id, make_scope, parse_id
 from phronesis.core.results import ErasureCertificate
 from phronesis.core.timestamps import from_micros
-from phronesis.engine.edits import Call, moved_on
+from phronesis.engine.edits import Call, version_conflict
 from phronesis.engine.erasure_plan import (
     Dependents,
     Plan,
@@ -288,7 +288,7 @@ def _plan(unit: Unit, lane: Lane, target: Target) -> Plan:
     if target.item_id is not None:
         item = find_item(unit, target.item_id)[1]
         if target.version is not None and target.version != item.version:
-            raise moved_on(item, target.version)
+            raise version_conflict(item, target.version)
         return plan_item(unit, lane, item)
     if target.session_id is not None:
         return plan_session(unit, lane, target.session_id)

@@ -75,7 +75,7 @@ class PrepareContext:
         with self.database.transaction(self.tenant, "read") as unit:
             yield LaneView(unit, self.lane or get_lane(unit, self.lane_id))
 
-    def following(self, verbs: Collection[str], limit: int) -> list[Entry]:
+    def list_following(self, verbs: Collection[str], limit: int) -> list[Entry]:
         """Return the entries of some verbs that wait right behind this one, unprepared; none when it is not pending."""
         if self.seq is None or self.ahead:
             return []
@@ -88,7 +88,7 @@ class PrepareContext:
         fresh = takewhile(lambda one: one.verb in verbs and not stored[one.id], entries)
         return [self.adapt(entry) for entry in fresh if not is_erased(entry.payload)]
 
-    def overtaken(self, view: LaneView) -> bool:
+    def is_overtaken(self, view: LaneView) -> bool:
         """Return whether another thread or process applied the entry meanwhile, so that the preparation is dropped."""
         return self.seq is not None and view.lane.applied_seq >= self.seq
 

@@ -217,7 +217,7 @@ class EngineSet:
     @cached_property
     def consequences(self) -> "tuple[Consequence, ...]":
         """The consequences of changes, whatever verb made them; that of the spine comes last."""
-        return (*(rule for one in self for rule in one.consequences), entry_applier.without_second_names)
+        return (*(rule for one in self for rule in one.consequences), entry_applier.drop_duplicate_names)
 
     @cached_property
     def projector(self) -> "Projector":
@@ -297,7 +297,7 @@ def touches(changes: "Changes", held: "Mapping[str, Item]", *kinds: str) -> bool
     return any(patch.item_id in held and held[patch.item_id].kind in kinds for patch in changes.patches)
 
 
-def withdraws(changes: "Changes") -> bool:
+def is_withdrawal(changes: "Changes") -> bool:
     """Return whether some changes archive or retract an item."""
     return any(
         patch.fields.get("status") == "archived" or patch.fields.get("ended") == "retracted"

@@ -70,7 +70,7 @@ def letter_variants(text: str) -> Iterator[str]:
     yield shown[::-1]
 
 
-def apart(text: str) -> Iterator[str]:
+def spaced_out_runs(text: str) -> Iterator[str]:
     """Return the runs of spaced-out letters (``i g n o r e  a l l``), joined.
 
     Word boundaries are kept where wider gaps show them. The string between most letters is taken as the separator;
@@ -228,7 +228,7 @@ def find_order(text: str) -> Suspicion | None:
     openly = _decoded_order(text, _MAX_LAYERS)
     if openly is not None:
         return openly
-    for said in apart(text):
+    for said in spaced_out_runs(text):
         order = _find_open_order(said)
         if order is not None or _hides_order(said):
             return Suspicion(HIDDEN if order is None else order.rule, said[:MAX_QUOTE])

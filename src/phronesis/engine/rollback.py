@@ -55,7 +55,7 @@ def undo_handler(folds: Mapping[str, Fold]) -> Handler:
     return Handler(verb=ROLLBACK, apply=apply)
 
 
-def taken_back(view: LaneView, item: Item) -> bool:
+def is_undone(view: LaneView, item: Item) -> bool:
     """Return whether a rollback undid the creation of an item, as if it had never existed."""
     undone = item.status == "archived" and item.ended == "retracted" and item.ended_by is not None
     return undone and view.verb_of(str(item.ended_by)) == ROLLBACK
@@ -121,7 +121,7 @@ _STANDS_FOR: Final = "entry_id"
 """The payload member that names the entry being retried."""
 
 
-def called_again(verb: str, payload: Mapping[str, Any]) -> str | None:
+def find_callable_verb(verb: str, payload: Mapping[str, Any]) -> str | None:
     """Return the verb to call again where a failed entry cannot be retried; None where it can."""
     if verb == REDERIVE:
         return REDERIVE
@@ -130,7 +130,7 @@ def called_again(verb: str, payload: Mapping[str, Any]) -> str | None:
 
 def remedy_of(entry: Entry) -> str:
     """Return the call that repeats a failed entry once its cause is fixed."""
-    again = called_again(entry.verb, entry.payload)
+    again = find_callable_verb(entry.verb, entry.payload)
     return f"call {again} again" if again is not None else f"call admin.retry('{entry.id}')"
 
 
@@ -139,7 +139,7 @@ def has_failed(unit: Unit, entry_id: str) -> bool:
     return any(row["role"] == FAILED_ROLE for row in read_outcomes(unit, [entry_id])[entry_id])
 
 
-def stands_for_another(entry: Entry) -> bool:
+def is_retry(entry: Entry) -> bool:
     """Return whether an entry retries one that failed."""
     return entry.verb == VERB or (entry.verb in REPEATED and _STANDS_FOR in entry.payload)
 
@@ -159,7 +159,7 @@ def retry_of(unit: Unit, original: Entry, *, before: int | None = None) -> str |
 
 def is_made_good(unit: Unit, original: Entry) -> bool:
     """Return whether the work of a failed entry has been retried, or done otherwise since."""
-    match called_again(original.verb, original.payload):
+    match find_callable_verb(original.verb, original.payload):
         case None:
             return retry_of(unit, original) is not None
         case str(verb) if verb == REDERIVE:
@@ -171,7 +171,7 @@ def is_made_good(unit: Unit, original: Entry) -> bool:
             return not left_of(unit, original.payload["parts"])
 
 
-def failed_original(unit: Unit, entry_id: str) -> Entry:
+def original_of_retry(unit: Unit, entry_id: str) -> Entry:
     """Return the original of a retry of ``entry_id``: the entry itself, or the one that it retried.
 
     NotFound when there is no such entry, Erased when its payload is gone, Conflict when it did not fail or must be
@@ -184,11 +184,11 @@ def failed_original(unit: Unit, entry_id: str) -> Entry:
             " retry",
             field="entry_id",
         )
-    again = stands_for_another(entry) and not is_erased(entry.payload)
+    again = is_retry(entry) and not is_erased(entry.payload)
     original = load_entry(unit, entry.payload[_STANDS_FOR]) if again else entry
     if is_erased(original.payload):
         raise Erased(f"the words of entry {original.id} were erased; it cannot be interpreted again", field="entry_id")
-    if called_again(original.verb, original.payload) is not None:
+    if find_callable_verb(original.verb, original.payload) is not None:
         raise _not_retried(original)
     return original
 
@@ -204,7 +204,7 @@ def refuse_second_retry(unit: Unit, original: Entry) -> None:
         )
 
 
-def taking_up(original: Entry) -> tuple[str, Mapping[str, Any]]:
+def retry_payload(original: Entry) -> tuple[str, Mapping[str, Any]]:
     """Return the verb and payload of the entry that retries a failed one."""
     if original.verb in REPEATED:
         return original.verb, {**original.payload, _STANDS_FOR: original.id}
@@ -231,12 +231,12 @@ def retry_handler(originals: Registry) -> Handler:
         if retry_of(view.log or view.unit, original, before=entry.seq) is not None:
             return Changes()  # two callers asked at the same time
         changes = originals[original.verb].apply_of(original.handler_version)(view, original, outcomes)
-        return learned_at(changes, entry)
+        return date_to_original(changes, entry)
 
     return Handler(verb=VERB, apply=apply, prepare=prepare)
 
 
-def learned_at(changes: Changes, entry: Entry) -> Changes:
+def date_to_original(changes: Changes, entry: Entry) -> Changes:
     """Date what a retried entry yields to the time of ``entry``, since it was not known before (``as_of``)."""
     at = entry.recorded_at
     return dataclasses.replace(

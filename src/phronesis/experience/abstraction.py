@@ -20,7 +20,14 @@ from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext,
 from phronesis.engine.prompt_injection import find_order
 from phronesis.experience.event_embeddings import UnrelatedVectors
 from phronesis.experience.event_views import item_edge, readable
-from phronesis.experience.laws.principle_text import Wording, first_sentences, narrow_wording, say, speaks_chinese, word
+from phronesis.experience.laws.principle_text import (
+    Wording,
+    first_sentences,
+    is_chinese_principle,
+    narrow_wording,
+    render_principle,
+    word_by_rules,
+)
 from phronesis.experience.laws.records import ABSTRACT, L1, PATTERN, PRINCIPLE, REFINES, SUPPORTS, UNCONFIRMED
 from phronesis.experience.laws.topics import (
     KEPT,
@@ -30,10 +37,10 @@ from phronesis.experience.laws.topics import (
     draw,
     evidence_counts,
     is_confirmed,
-    material,
+    is_material_change,
 )
 from phronesis.experience.pattern_handlers import LearnedChanges
-from phronesis.experience.topic_likeness import OWN, LanePatterns, put_away, repeats, see, topics_of
+from phronesis.experience.topic_likeness import OWN, LanePatterns, build_abstraction_input, put_away, repeats, topics_of
 from phronesis.models.embedders import Embedders
 from phronesis.models.structured_client import Answer, StructuredClient, Task, drop_invalid, prompt
 from phronesis.store.lane_view import LaneView
@@ -94,7 +101,9 @@ class WordingResult:
     outcomes: Sequence[Outcome] = ()
 
 
-def phrase(asker: StructuredClient, tenant: str, entry: Entry, drawn: Mapping[int, PrincipleDraft]) -> WordingResult:
+def word_principles(
+    asker: StructuredClient, tenant: str, entry: Entry, drawn: Mapping[int, PrincipleDraft]
+) -> WordingResult:
     """Ask the model to word principles, by their places. Raises nothing that a model or server causes."""
     data, shown = _prompt_text(entry.id, drawn)
     answer: Answer[AbstractionAnswer] = asker.ask(tenant, Task(prompt("abstract"), data, AbstractionAnswer))
@@ -126,7 +135,7 @@ def _prompt_text(entry_id: str, drawn: Mapping[int, PrincipleDraft]) -> tuple[st
 
 def _draft_text(n: int, drawn: PrincipleDraft) -> str:
     where = None if drawn.slot is None else drawn.slot.value
-    head = {"n": n, "language": "Chinese" if speaks_chinese(drawn) else "English", "holds_where": where}
+    head = {"n": n, "language": "Chinese" if is_chinese_principle(drawn) else "English", "holds_where": where}
     lines = [_json(head), *(_pattern_text(one, "supports") for one in drawn.support[:MAX_PATTERNS])]
     lines += [_pattern_text(one, "contradicts") for one in drawn.against[:MAX_PATTERNS]]
     for event in drawn.counter[:MAX_PATTERNS]:
@@ -173,12 +182,12 @@ class AbstractionPreparer:
     def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the changes to the principles of a lane."""
         with bench.view() as view:
-            seen = see(view, entry)
+            seen = build_abstraction_input(view, entry)
             topics = topics_of(view, seen, self.embedders.serving(bench.tenant), self._unrelated)
         plan = plan_of(seen, topics, self.worth)
         said = WordingResult()
         if self.asker is not None and plan.anew:
-            said = phrase(self.asker, bench.tenant, entry, plan.anew)
+            said = word_principles(self.asker, bench.tenant, entry, plan.anew)
         return [Outcome(role=PRINCIPLES, made_by=said.made_by, body=_body(seen, plan, said)), *said.outcomes]
 
 
@@ -198,7 +207,7 @@ def plan_of(seen: LanePatterns, topics: Sequence[Sequence[int]], worth: Principl
     matched = match_by_overlap([{one.id for one in each.support} for each in drawn], held)
     kept: set[int] = set()
     for n, each in enumerate(drawn):  # a broader principle stands before those that refine it
-        if (n in matched and each.confidence >= KEPT) or worth.lets_begin(each, refines=each.refines in kept):
+        if (n in matched and each.confidence >= KEPT) or worth.is_sufficient(each, refines=each.refines in kept):
             kept.add(n)
     continued = {n: one for n, one in matched.items() if n in kept}
     anew = {n: drawn[n] for n in sorted(kept) if _needs_words(seen, drawn[n], matched.get(n), worth)}
@@ -232,7 +241,7 @@ def _needs_words(seen: LanePatterns, drawn: PrincipleDraft, principle: str | Non
     support = {one.id for one in drawn.support}
     wished = {one: "support" if one in support else "contra" for one in drawn.weights}
     before = item.data.get("support", {})
-    return material(before, evidence_counts(drawn), rows=rows, wished=wished, change=worth.change)
+    return is_material_change(before, evidence_counts(drawn), rows=rows, wished=wished, change=worth.change)
 
 
 def _body(seen: LanePatterns, plan: AbstractionPlan, said: WordingResult) -> dict[str, Any]:
@@ -247,7 +256,7 @@ def _body(seen: LanePatterns, plan: AbstractionPlan, said: WordingResult) -> dic
 
 
 def _principle(n: int, drawn: PrincipleDraft, plan: AbstractionPlan, wording: Wording | None) -> dict[str, Any]:
-    found = say(drawn, narrow_wording(drawn, word(drawn) if wording is None else wording))
+    found = render_principle(drawn, narrow_wording(drawn, word_by_rules(drawn) if wording is None else wording))
     support = {one.id for one in drawn.support}
     broader = drawn.refines
     return {
@@ -259,7 +268,7 @@ def _principle(n: int, drawn: PrincipleDraft, plan: AbstractionPlan, wording: Wo
         "trust": min(one.trust for one in drawn.support),
         "lead": drawn.lead.id,
         UNCONFIRMED: not is_confirmed(event for one in drawn.support for event in one.events),
-        "content": found.content(chinese=speaks_chinese(drawn)),
+        "content": found.content(chinese=is_chinese_principle(drawn)),
         "origin": "rule" if wording is None else "model",
         **asdict(found),
     }

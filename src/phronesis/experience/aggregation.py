@@ -28,8 +28,8 @@ from phronesis.experience.pattern_relations import (
     affected_scope,
     counterexamples,
     method_of,
+    rank_by_typicality,
     similar_groups,
-    typical_first,
     whole_scope,
 )
 from phronesis.index.projections import ALIKE
@@ -58,7 +58,7 @@ def clusters_of(reader: ViewReader, part: AggregationScope) -> dict[str, Any]:
     views = reader.of(events, wanted)
     clusters, groups = list[dict[str, Any]](), list[list[int]]()
     for found in _find_groups(table, part, views, rows):
-        if (pattern := part.stays(found)) is None:
+        if (pattern := part.unchanged_pattern(found)) is None:
             members = _weigh_members(table, part.bonds, views, found)
             groups.append([table.row_of[one] for one, _ in members])
             crossed = list(found.views) if len(found.views) > 1 else []
@@ -136,7 +136,9 @@ def _weigh_members(
         alike = views.alike(found.views, np.array(places, dtype=np.int64))
     else:
         alike = table.grouper(bonds).alike(np.array(compared, dtype=np.int64))
-    return typical_first(zip((table.ids[row] for row in found.rows), _weights(alike, len(found.rows)), strict=True))
+    return rank_by_typicality(
+        zip((table.ids[row] for row in found.rows), _weights(alike, len(found.rows)), strict=True)
+    )
 
 
 def _weights(alike: Floats, size: int) -> list[float]:
@@ -188,7 +190,7 @@ class AggregationPreparer:
         If two threads prepare one entry, the second gets the result of the first, or nothing once it is applied.
         """
         with self._lock, bench.view() as view:
-            if bench.overtaken(view):
+            if bench.is_overtaken(view):
                 return []
             if view.lane.applied_seq >= entry.seq:
                 return self._prepare_outcomes(bench, view, entry)
@@ -201,7 +203,7 @@ class AggregationPreparer:
         full = bool(entry.payload.get("full"))
         again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
         own = self.embedders.serving(bench.tenant)
-        beside = None if own is None else self.embedders.beside(own)
+        beside = None if own is None else self.embedders.comparison_encoder(own)
         encoders = [one for one in (own, beside) if one is not None]
 
         def read(*, anew: bool) -> ViewReader:

@@ -59,13 +59,13 @@ def _open_learning(platform: Platform) -> OpenEngine:
             *abstraction.handlers(abstracting),
             *feedback.HANDLERS,
         ),
-        components={"keeper": scheduler},
+        components={"maintenance_scheduler": scheduler},
     )
 
 
 def _open_asking(platform: Platform) -> OpenEngine:
-    asking = query.ExperienceSearch(platform.database, platform.embedders, platform.indexes, platform.clock)
-    return OpenEngine(components={"asking": asking})
+    experience_search = query.ExperienceSearch(platform.database, platform.embedders, platform.indexes, platform.clock)
+    return OpenEngine(components={"experience_search": experience_search})
 
 
 def _projections() -> "Mapping[str, Projection]":
@@ -75,7 +75,7 @@ def _projections() -> "Mapping[str, Projection]":
 
 def _without_unheld(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
     touched = touches(changes, held, "l1", "pattern")
-    return event_handlers.without_unheld(view, entry, changes, held) if touched else changes
+    return event_handlers.drop_missing_evidence(view, entry, changes, held) if touched else changes
 
 
 ENGINE: Final = Engine(
@@ -85,13 +85,13 @@ ENGINE: Final = Engine(
         Part(
             open=_open_learning,
             verbs=("experience", "source", "aggregate", "abstract", "feedback"),
-            components=("keeper",),
+            components=("maintenance_scheduler",),
         ),
         Part(
-            open=lambda platform: OpenEngine(components={"experience": provenance.ExperienceBook(platform.database)}),
+            open=lambda platform: OpenEngine(components={"experience": provenance.ExperienceReader(platform.database)}),
             components=("experience",),
         ),
-        Part(open=_open_asking, components=("asking",)),
+        Part(open=_open_asking, components=("experience_search",)),
         Part(open=lambda _platform: OpenEngine(components={"sources": port.SOURCES}), components=("sources",)),
     ),
     folds=by_kind(lambda: evidence_fold.STANDINGS, "l1", "pattern", "principle"),

@@ -123,13 +123,13 @@ class LessonMap:
         """
         count = len(seen[0])
         blocks = [[vectors[begin : begin + BLOCK] for vectors in seen] for begin in range(0, max(1, count), BLOCK)]
-        placed = np.concatenate([laid_out(block, self.centres) @ self.weights for block in blocks])
+        placed = np.concatenate([assemble_rows(block, self.centres) @ self.weights for block in blocks])
         lengths = np.linalg.norm(placed, axis=1, keepdims=True)
         out: Floats = np.divide(placed, lengths, out=np.zeros_like(placed), where=lengths > 0)
         return out
 
 
-def laid_out(seen: Sequence[Floats | Halves], centres: Sequence[Floats]) -> Floats:
+def assemble_rows(seen: Sequence[Floats | Halves], centres: Sequence[Floats]) -> Floats:
     """Return one input row per event: its parts, centred by model, scaled as in `PARTS`, and concatenated."""
     rows = []
     for n, vectors in enumerate(seen):

@@ -14,7 +14,7 @@ from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, Origin
 from phronesis.core.timestamps import parse_moment
-from phronesis.engine.content_guards import suspected_texts, suspicions
+from phronesis.engine.content_guards import suspected_texts, suspicion_outcomes
 from phronesis.engine.entry_applier import is_taken
 from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
 from phronesis.experience.laws.event_draft import (
@@ -41,7 +41,7 @@ from phronesis.store.lane_view import LaneView
 # Removal of evidence: a pattern or event that is no longer held neither supports nor contradicts a principle.
 
 
-def without_unheld(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+def drop_missing_evidence(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
     """Return the changes, with removals of evidence whose pattern or event, among ``held``, is no longer held."""
     if not (gone := _ended_ids(changes, held)):
         return changes
@@ -93,7 +93,7 @@ class SourcedDraft:
 def prepare_experience(_bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
     """Return an outcome that marks prompt injections in what a machine reports."""
     told = {one.n: _content(one.draft) for one in _given_drafts(entry) if not one.human}
-    return suspicions(told)
+    return suspicion_outcomes(told)
 
 
 def apply_experience(
@@ -117,7 +117,7 @@ class SourcePreparer:
         drafts = [one.to_body() for one in source.read(raw)]
         found = Outcome(role=DRAFTS, made_by=source.version, body={"drafts": drafts})
         told = {one.n: _content(one.draft) for one in _read(entry, [found]) if not one.human}
-        return [found, *suspicions(told)]
+        return [found, *suspicion_outcomes(told)]
 
 
 def apply_source(view: LaneView, entry: Entry, outcomes: Outcomes, *, version: int = VERSION) -> Changes:

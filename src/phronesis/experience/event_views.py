@@ -75,7 +75,7 @@ def _stretches(run: str) -> list[str]:
 # Must-link and cannot-link pairs that people set between events, stored as edges (EMB-15).
 
 
-def drawn_among(view: LaneView, ids: Iterable[str]) -> ImpliedPairs:
+def constraints_from_edges(view: LaneView, ids: Iterable[str]) -> ImpliedPairs:
     """Return the must-link and cannot-link pairs of events, and of the events they must be together with."""
     together, apart = set[tuple[str, str]](), set[tuple[str, str]]()
     known, waiting = set[str](), sorted(set(ids))
@@ -88,16 +88,16 @@ def drawn_among(view: LaneView, ids: Iterable[str]) -> ImpliedPairs:
     return ImpliedPairs(frozenset(together), frozenset(apart))
 
 
-def bonded_events(view: LaneView, ids: Collection[str]) -> set[str]:
+def must_link_closure(view: LaneView, ids: Collection[str]) -> set[str]:
     """Return the events that must be together with any of some."""
-    return {one for pair in drawn_among(view, ids).together for one in pair}
+    return {one for pair in constraints_from_edges(view, ids).together for one in pair}
 
 
-def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> PairConstraints:
+def constraint_pairs(view: LaneView, ids: Iterable[str], table: EventTable) -> PairConstraints:
     """Return the must-link and cannot-link pairs among some events, by row of the table."""
     found = list(ids)
     rows, groups = {table.ids[row]: row for row in table.rows(found).tolist()}, table.groups
-    return resolve_pairs(drawn_among(view, found), rows, {row: int(groups[row]) for row in rows.values()})
+    return resolve_pairs(constraints_from_edges(view, found), rows, {row: int(groups[row]) for row in rows.values()})
 
 
 def item_edge(

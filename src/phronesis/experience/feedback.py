@@ -15,9 +15,16 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
-from phronesis.experience.event_views import drawn_among, item_edge
+from phronesis.experience.event_views import constraints_from_edges, item_edge
 from phronesis.experience.laws.event_draft import LABELS
-from phronesis.experience.laws.evidence_fold import LABEL, MATTER_OF, echoes, matter_of, membership, origin_of
+from phronesis.experience.laws.evidence_fold import (
+    LABEL,
+    MATTER_OF,
+    matter_of,
+    membership,
+    origin_of,
+    pattern_judgements,
+)
 from phronesis.experience.laws.neighbour_graph import ImpliedPairs, link_events, separate_parts
 from phronesis.experience.laws.records import (
     APART,
@@ -103,7 +110,7 @@ def _rows_above(view: LaneView, target: Item, row: EvidenceRow) -> list[Evidence
     if target.kind == PATTERN:
         return direct
     patterns = _live(view, [target.id], PATTERN, MEMBER_OF, CONTRADICTS)
-    out = [echo for one in patterns for echo in echoes(row, one)]
+    out = [echo for one in patterns for echo in pattern_judgements(row, one)]
     for pattern, rows in view.evidence(patterns).items():
         out += _principle_rows(view, patterns[pattern], rows, row)
     return out + direct
@@ -146,7 +153,7 @@ def _make_links(view: LaneView, entry: Entry, target: Item, payload: FeedbackPay
     """Return the must-link and cannot-link edges of a merge or split; edges that it contradicts are removed."""
     origin = origin_of(entry.actor)
     events = {one for one, item in view.items(payload[SPOKEN]).items() if item.kind == L1}
-    before = drawn_among(view, events)
+    before = constraints_from_edges(view, events)
     into, gone = list[Edge](), list[Edge]()
     if payload["kind"] == MERGE:
         after = link_events(events, before)
@@ -175,7 +182,7 @@ def _make_links(view: LaneView, entry: Entry, target: Item, payload: FeedbackPay
 HANDLERS: Final = (Handler(verb=FEEDBACK, apply=apply_feedback),)
 
 
-def scheduled_by(payload: Any) -> tuple[str, ...]:
+def events_to_regroup(payload: Any) -> tuple[str, ...]:
     """Return the events that the next aggregation regroups because of an entry's payload."""
     return tuple(payload.get(SPOKEN) or ())
 

@@ -18,10 +18,10 @@ from phronesis.core.vectors import match_by_overlap
 from phronesis.engine.handler import Handler, Outcomes, Prepare
 from phronesis.experience.aggregation import CLUSTERS, MIN_MEMBERS, STAYS
 from phronesis.experience.event_views import item_edge
-from phronesis.experience.laws.evidence_fold import echoes, membership
+from phronesis.experience.laws.evidence_fold import membership, pattern_judgements
 from phronesis.experience.laws.records import AGGREGATE, CONTRADICTS, CROSSED, L1, MEMBER_OF, PATTERN, SIMILAR, TOGETHER
 from phronesis.experience.maintenance_schedule import mark
-from phronesis.experience.pattern_relations import drawn_anew
+from phronesis.experience.pattern_relations import similarity_edge_changes
 from phronesis.forgetting.laws import is_forgotten
 from phronesis.store.lane_view import LaneView
 
@@ -183,7 +183,7 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
         if item.live and one not in set(ids.values()):
             work.end(one, "retired", RETIRED, membership(work.before.get(one, ())))
     resembling = _similar_pairs(clusters, work.placed)
-    drawn, undrawn = drawn_anew(view, entry, sorted({*patterns, *work.placed.values()}), resembling)
+    drawn, undrawn = similarity_edge_changes(view, entry, sorted({*patterns, *work.placed.values()}), resembling)
     marks, moved = mark(view, entry)
     work.items += marks
     work.patches += moved
@@ -298,7 +298,7 @@ class _AggregationChanges(LearnedChanges):
     def _copy_judgements(self, pattern: str, events: Sequence[str], before: Sequence[EvidenceRow]) -> None:
         """Copy the earlier judgements on newly joined events to a pattern, and remove withdrawn ones."""
         said = [row for one in events for row in self.said.get(one, ())]
-        echoed = {echo.identity: echo for row in said for echo in echoes(row, pattern)}
+        echoed = {echo.identity: echo for row in said for echo in pattern_judgements(row, pattern)}
         held = {row.identity: row for row in before if row.part in set(events)}
         self.evidence += [
             replace(row, entry_id=self._entry.id, recorded_at=self._entry.recorded_at)

@@ -14,7 +14,7 @@ import numpy as np
 from phronesis.core.entries import Entry
 from phronesis.core.relations import Edge
 from phronesis.experience.event_matrix import EventTable
-from phronesis.experience.event_views import ALONE, ViewReader, bonded_events, bonds_among, item_edge
+from phronesis.experience.event_views import ALONE, ViewReader, constraint_pairs, item_edge, must_link_closure
 from phronesis.experience.laws.neighbour_graph import NOBODY, PairConstraints
 from phronesis.experience.laws.records import CONTRADICTS, MEMBER_OF, PATTERN, SIMILAR
 from phronesis.experience.laws.similarity import ListedPairs, Rows
@@ -72,10 +72,10 @@ def members_of(view: LaneView, patterns: Sequence[str]) -> dict[str, list[str]]:
     found: dict[str, list[tuple[str, float]]] = {one: [] for one in patterns}
     for edge in view.edges_to(patterns, MEMBER_OF):
         found[edge.to_id].append((edge.from_id, edge.weight))
-    return {one: [event for event, _ in typical_first(members)] for one, members in found.items()}
+    return {one: [event for event, _ in rank_by_typicality(members)] for one, members in found.items()}
 
 
-def typical_first(members: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+def rank_by_typicality(members: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
     """Return members with their weights, the most typical first."""
     return sorted(members, key=lambda one: (-one[1], one[0]))
 
@@ -126,7 +126,7 @@ def similar_groups(table: EventTable, groups: Sequence[Sequence[int]]) -> list[l
     return [sorted(others) for others in out]
 
 
-def drawn_anew(
+def similarity_edge_changes(
     view: LaneView, entry: Entry, touched: Sequence[str], wished: Mapping[tuple[str, str], float]
 ) -> tuple[list[Edge], list[Edge]]:
     """Return the edges to add and to remove so that ``touched`` patterns have only the ``wished`` ones among them."""
@@ -137,7 +137,7 @@ def drawn_anew(
     stays, inside = {edge.identity for edge in edges}, set(touched)
     own = (edge for edge in known.values() if edge.grade is None and inside.issuperset((edge.from_id, edge.to_id)))
     dropped = [edge for edge in own if edge.identity not in stays]
-    drawn = [edge for edge in edges if edge.identity not in known or not edge.restates(known[edge.identity])]
+    drawn = [edge for edge in edges if edge.identity not in known or not edge.is_same_as(known[edge.identity])]
     return drawn, sorted(dropped, key=lambda edge: edge.identity)
 
 
@@ -202,7 +202,7 @@ class AggregationScope:
         standing = [np.array(one.rows, dtype=np.int64) for one in self.standing]
         return np.unique(np.concatenate([self.rows, *self.by_view.values(), *standing]))
 
-    def stays(self, group: EventGroup) -> str | None:
+    def unchanged_pattern(self, group: EventGroup) -> str | None:
         """Return the pattern that a group equals, if nothing about it changed; else None."""
         # One that returns takes events out of others, which are the same events then, and not what they were.
         if self.returning or not self.news.isdisjoint(group.rows):
@@ -245,7 +245,7 @@ def affected_scope(reader: ViewReader, news: Sequence[str], back: Sequence[str])
         table.rows(events),
         {name: table.rows(ids) for name, ids in by_view.items()},
         sorted(touched),
-        bonds_among(view, events.union(*by_view.values()), table),
+        constraint_pairs(view, events.union(*by_view.values()), table),
         back,
         known,
         known.keys() & opposed,
@@ -308,7 +308,7 @@ def _overall_scope(
         _learn_methods(view, table, patterns)
         members |= members_of(view, sorted(one for one in patterns if not _views(table, one)))
         events = events.union(*members.values())
-        events |= bonded_events(view, events)
+        events |= must_link_closure(view, events)
     return events, of_event, members
 
 
@@ -336,5 +336,5 @@ def whole_scope(
     touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
     everything = table.rows(table.ids)
     return AggregationScope(
-        everything, dict.fromkeys(ALONE, everything), touched, bonds_among(view, table.ids, table), back
+        everything, dict.fromkeys(ALONE, everything), touched, constraint_pairs(view, table.ids, table), back
     )

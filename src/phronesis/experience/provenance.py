@@ -314,7 +314,7 @@ def _interleave(lists: Sequence[Sequence[EvidenceRow]]) -> list[EvidenceRow]:
 
 
 @dataclass(frozen=True, slots=True)
-class ExperienceBook:
+class ExperienceReader:
     """Reads the records of the experience engine. Read-only."""
 
     database: Database
@@ -331,7 +331,7 @@ class ExperienceBook:
         with self.database.transaction(tenant, "read") as unit:
             return find_source(unit, scope, named)
 
-    def came_to(self, tenant: str, entry: Entry, kind: str = PATTERN) -> Aggregation:
+    def result_of_entry(self, tenant: str, entry: Entry, kind: str = PATTERN) -> Aggregation:
         """Return the patterns that an aggregation changed, or the principles an abstraction changed (``kind``)."""
         with self.database.transaction(tenant, "read") as unit:
             # Items of which only edges changed, such as events, are not among them and are not read.

@@ -30,7 +30,14 @@ from phronesis.experience.laws.event_draft import VIEWS
 from phronesis.experience.laws.ranking import CROSS, DEPTH, SAME, THROUGH, WIDTH, score_of, standardise_cosines, weights
 from phronesis.experience.laws.records import L1, PATTERN, L1Event, Pattern, event_of
 from phronesis.experience.provenance import EvidenceChains
-from phronesis.experience.query_candidates import CandidatePool, QueryLane, corners, cosines, read_meaning, read_words
+from phronesis.experience.query_candidates import (
+    CandidatePool,
+    QueryLane,
+    cosines,
+    query_lanes,
+    read_meaning,
+    read_words,
+)
 from phronesis.experience.query_graph import ExperienceQuestion, LaneGraph, TaskNames
 from phronesis.index.projections import ALIKE, PROSE
 from phronesis.index.tokens import tokenize
@@ -248,10 +255,10 @@ class ExperienceSearch:
             encoded = self._encode_question(tenant, asked)
             with self.database.transaction(tenant, "read") as unit, self.indexes.lock:
                 seen, model = searched_lanes(unit, asked.scope)
-                if model is not None and self.embedders.moved(tenant, model[0]):
+                if model is not None and self.embedders.note_active_model(tenant, model[0]):
                     continue  # reembedded since the last search: the question is encoded again
                 found = [(lane, self.indexes.of(unit, lane, history=asked.wanted.past)) for lane in seen]
-                if not (lanes := corners(unit, found, asked)):
+                if not (lanes := query_lanes(unit, found, asked)):
                     told = _explain(asked, lanes, encoded, None) if asked.explain else None
                     return Answer(abstained=True, degraded=encoded.degraded, explain=told)
                 return self._make_answer(
@@ -276,7 +283,7 @@ class ExperienceSearch:
         pool.gather(self.names)
         meant = _compare_views(pool, encoded, model, spread)
         pool.walk()
-        pool.like(meant)
+        pool.set_preferences(meant)
         abstained = _abstains(pool)
         ranked = pool.settle(abstained=abstained)
         abstained = abstained or not ranked

@@ -16,12 +16,12 @@ from phronesis.experience.laws.ranking import (
     ARTIFACT,
     ReachedNode,
     Signals,
+    lane_cosine_statistics,
     length_of,
     relevance_of,
     score_of,
     shares_of,
     standardise_cosines,
-    usual,
     walk,
     word_shares,
 )
@@ -110,7 +110,7 @@ class QueryLane:
         return out
 
 
-def corners(unit: Unit, found: Sequence[tuple[Lane, LaneIndex]], asked: ExperienceQuestion) -> list[QueryLane]:
+def query_lanes(unit: Unit, found: Sequence[tuple[Lane, LaneIndex]], asked: ExperienceQuestion) -> list[QueryLane]:
     """Return the lanes that contain experience, with their visible rows."""
     out = []
     for lane, index in found:
@@ -165,7 +165,7 @@ def read_meaning(unit: Unit, lanes: Sequence[QueryLane], vector: Floats, model: 
         told.append((one, np.pad(scores, (0, missing)), np.pad(there, (0, missing)) & one.rows))
     events = [(scores, there & one.index.rows_of_kinds((L1,))) for one, scores, there in told]
     learned = [(scores, there & ~own) for (_, own), (_, scores, there) in zip(events, told, strict=True)]
-    spreads = [usual([scores[mask] for scores, mask in group]) for group in (events, learned)]
+    spreads = [lane_cosine_statistics([scores[mask] for scores, mask in group]) for group in (events, learned)]
     if not any(mask.any() for group in (events, learned) for _, mask in group):
         return None
     for n, (one, scores, there) in enumerate(told):
@@ -193,7 +193,7 @@ def cosines(rows: Floats, vector: Floats) -> Floats:
     return out
 
 
-def taken_up(asked: ExperienceQuestion) -> dict[str, int]:
+def candidate_limits(asked: ExperienceQuestion) -> dict[str, int]:
     """Return the number of candidates of each kind that a question collects from each lane."""
     most = max(FEWEST, asked.limit)
     if asked.wanted.past and any(asked.attributes.values()):
@@ -253,7 +253,7 @@ class CandidatePool:
         self.exact = rank_events([item for item in named.values() if any(is_called(item, name) for name in asked)])
         self.by_name = bool(self.exact) and len(asked) == 1
         self.artifacts = tuple(one.id for one in artifacts_in(texts))
-        ids, counts = [*self.exact], taken_up(self.asked)
+        ids, counts = [*self.exact], candidate_limits(self.asked)
         for lane in self.lanes:
             for artifact in self.artifacts:
                 ids += [end.far for end in holders(unit, lane.lane.lane_id, artifact, ABOUT, most=MOST_HOLDERS)]
@@ -288,11 +288,11 @@ class CandidatePool:
     def _ordered_parents(self) -> list[Item]:
         """Return the visible patterns and principles, ordered by the relevance known before they are followed."""
         out: list[Item] = []
-        counts = taken_up(self.asked)
+        counts = candidate_limits(self.asked)
         for kind in (PATTERN, PRINCIPLE):
             held = [one for one, item in self.items.items() if item.kind == kind]
             for one in held:
-                near = [other for other in self.graph.around(one) if other in self.items]
+                near = [other for other in self.graph.neighbours_in_evidence(one) if other in self.items]
                 below = [other for other in near if LAYERS[self.items[other].kind] < LAYERS[kind]]
                 self.under[one] = self._most_relevant(below)
             out += [self.items[one] for one, _ in self._best_first(held)[: counts[kind]]]
@@ -357,7 +357,7 @@ class CandidatePool:
             "members": self.under.get(item_id, 0.0),
         }
 
-    def like(self, meant: Mapping[str, float]) -> None:
+    def set_preferences(self, meant: Mapping[str, float]) -> None:
         """Set how far each item is preferred, by its words or by ``meant`` (embeddings), whichever says more."""
         liking = self.asked.liking
         if liking is not None:

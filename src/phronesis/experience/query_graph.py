@@ -29,7 +29,7 @@ from phronesis.experience.laws.records import (
     SIMILAR,
     SUPPORTS,
 )
-from phronesis.recall.as_of import drawn_by, edges_at, held_at, known_at
+from phronesis.recall.as_of import created_by_entry, edges_at, known_at, was_valid_at
 from phronesis.store.database import Unit
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.experience import EdgeEnd, changed_views, holders, of_episode, strongest_edges
@@ -102,7 +102,7 @@ def stands(item: Item, wanted: ReadConditions) -> bool:
     """Return whether a read returns an item, given as it was ``as_of`` the requested time."""
     if wanted.valid_at is None:
         return item.live
-    if not held_at(item, wanted.valid_at):
+    if not was_valid_at(item, wanted.valid_at):
         return False
     return item.live if wanted.as_of is not None else item.status == "active" and item.quarantine is None
 
@@ -157,9 +157,9 @@ class LaneGraph:
 
     def known(self, ids: Iterable[str]) -> dict[str, Item]:
         """Return those of some items that are visible, by id."""
-        return {one: item for one, item in self.then(ids).items() if stands(item, self.asked.wanted)}
+        return {one: item for one, item in self.items_at_time(ids).items() if stands(item, self.asked.wanted)}
 
-    def then(self, ids: Iterable[str]) -> dict[str, Item]:
+    def items_at_time(self, ids: Iterable[str]) -> dict[str, Item]:
         """Return those of some items, ended ones too, that were known at the requested time and not in quarantine."""
         wanted = list(dict.fromkeys(ids))
         missing = [one for one in wanted if one not in self._read]
@@ -175,14 +175,14 @@ class LaneGraph:
         return {one: item for one in wanted if (item := self._read[one]) is not None}
 
     def heads(self, ids: Iterable[str]) -> dict[str, ItemHead]:
-        """Return the heads of the items that `then` returns, by id, without reading texts if possible."""
+        """Return the heads of the items that `items_at_time` returns, by id, without reading texts if possible."""
         wanted = list(dict.fromkeys(ids))
         missing = [one for one in wanted if one not in self._heads]
         self._heads |= dict.fromkeys(missing)
         if missing and self.asked.wanted.as_of is not None:  # how an item was then, its changes tell
             self._heads |= {
                 one: ItemHead(*(getattr(item, name) for name in ItemHead._fields))
-                for one, item in self.then(missing).items()
+                for one, item in self.items_at_time(missing).items()
             }
         elif missing:
             for lane in self.lanes:
@@ -226,7 +226,7 @@ class LaneGraph:
                 self._resting.setdefault(link.far, set()).add(link.near)
         return out
 
-    def around(self, item_id: str) -> Collection[str]:
+    def neighbours_in_evidence(self, item_id: str) -> Collection[str]:
         """Return the neighbours of an item in evidence, by the edges read so far."""
         return self._resting.get(item_id, frozenset())
 
@@ -242,7 +242,7 @@ class LaneGraph:
         return list(out.values())
 
     def _filter_ends(self, lane: Lane, ends: Sequence[EdgeEnd]) -> Sequence[EdgeEnd]:
-        return drawn_by(self.unit, lane.lane_id, ends, self.asked.wanted.as_of)
+        return created_by_entry(self.unit, lane.lane_id, ends, self.asked.wanted.as_of)
 
 
 def usefulness_of(item: Item, use: ItemUse = UNUSED) -> float:

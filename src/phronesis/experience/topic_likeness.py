@@ -24,7 +24,7 @@ from phronesis.experience.laws.lexical_similarity import TermBags, TermCosine
 from phronesis.experience.laws.ranking import Centre
 from phronesis.experience.laws.records import ABSTRACT, AGGREGATE, CROSSED, L1, PATTERN, PRINCIPLE, L1Event, event_of
 from phronesis.experience.laws.similarity import Cosine, Floats, Rows
-from phronesis.experience.laws.topics import KNOWN, UNCLEAR, PatternInput, denies, group_topics
+from phronesis.experience.laws.topics import KNOWN, UNCLEAR, PatternInput, group_topics, is_denial
 from phronesis.index.projections import ALIKE
 from phronesis.index.tokens import term_hash, tokenize
 from phronesis.models.embedder import Embedder
@@ -93,9 +93,9 @@ def repeats(topic: Sequence[PatternInput]) -> dict[tuple[str, str], float]:
             continue
         least = max(UNCLEAR, COHESION * _cohesion(metric.matrix(_rows(place, own), _rows(place, own))))
         alike = metric.matrix(_rows(place, others), _rows(place, own))
-        senses = [denies(event.attempt) for event in own]
+        senses = [is_denial(event.attempt) for event in own]
         for event, row in zip(others, alike.tolist(), strict=True):
-            sense = denies(event.attempt)
+            sense = is_denial(event.attempt)
             best = max((score for score, other in zip(row, senses, strict=True) if other == sense), default=0.0)
             if best >= least:
                 out[event.id, one.id] = best
@@ -238,7 +238,7 @@ class LanePatterns:
     stands_on: Sequence[str]
 
 
-def see(view: LaneView, entry: Entry) -> LanePatterns:
+def build_abstraction_input(view: LaneView, entry: Entry) -> LanePatterns:
     """Return the input of an abstraction, without crossed patterns, whose events would count twice."""
     patterns = [one for one in view.find(kinds=(PATTERN,)) if not one.data.get("cluster_info", {}).get(CROSSED)]
     rows = view.evidence([one.id for one in patterns])

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform, withdraws
+from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform, is_withdrawal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +31,7 @@ def _open(platform: Platform) -> OpenEngine:
 
 
 def _with_requests_met(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
-    return extraction_rules.with_requests_met(view, entry, changes, held) if withdraws(changes) else changes
+    return extraction_rules.end_fulfilled_requests(view, entry, changes, held) if is_withdrawal(changes) else changes
 
 
 ENGINE: Final = Engine(

@@ -25,8 +25,8 @@ from phronesis.forgetting.laws import (
     WEIGHT,
     Law,
     RetentionFields,
-    brought_back,
     usage_field,
+    was_restored,
 )
 from phronesis.forgetting.planning import ForgetPayload, ForgettingStep, make_plan
 from phronesis.recall.browse import Browser
@@ -54,7 +54,7 @@ def apply_forget(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         one, count = step.item, (step.item.data.get(USE) or {}).get("count", 0)
         ended = {"ended": "retired", "ended_by": entry.id, "valid_to": entry.recorded_at}
         patches.append(Patch(one.id, {**step.fields, **(ended if step.action == "delete" else {})}, step.reason))
-        if step.action == "restore" and brought_back(one):  # else it would be archived again at once
+        if step.action == "restore" and was_restored(one):  # else it would be archived again at once
             patches.append(Patch(one.id, usage_field(count, entry.recorded_at), step.reason))
     back = {patch.item_id for patch in patches if f"data.{USE}" in patch.fields}
     for one_id, (count, last) in sorted(shown.items()):
@@ -164,7 +164,7 @@ class Forgetter:
             raise InputError(f"kinds must be a list of kinds that are forgotten ({', '.join(known)})", field="kinds")
         return [kind for kind in known if kind in listed]
 
-    def would_do(
+    def predict(
         self, tenant: str, name: LaneName, payload: ForgetPayload, at: datetime
     ) -> tuple[list[Forgotten], list[Forgotten]]:
         """Return what an entry with this payload would do at a time, and the faded items that it would keep."""
@@ -176,7 +176,7 @@ class Forgetter:
         changed = filter(None, map(_foreseen_change, plan.steps))
         return list(changed), [_kept_row(step) for step in plan.kept]
 
-    def did(self, browser: Browser, tenant: str, entry: Entry) -> list[Forgotten]:
+    def result_of_entry(self, browser: Browser, tenant: str, entry: Entry) -> list[Forgotten]:
         """Return the result of an entry."""
         rows = (forgotten_row(item, delta.patch, delta.reason) for delta, item in browser.changed_by(tenant, entry))
         return [row for row in rows if row is not None]

@@ -213,12 +213,12 @@ def is_human(item: Item | RetentionFields) -> bool:
     return item.trust >= Trust.USER
 
 
-def brought_back(item: Item | RetentionFields) -> bool:
+def was_restored(item: Item | RetentionFields) -> bool:
     """Return whether somebody restored an item that forgetting had archived."""
     return item.status == "active" and (item.data.get(FORGETTING) or {}).get("action") == "archive"
 
 
-def last_moment(item: Item | RetentionFields, use: datetime | None) -> datetime:
+def age_reference_time(item: Item | RetentionFields, use: datetime | None) -> datetime:
     """Return the time from which an item's age counts; ``use``: when it was last shown.
 
     Times in the future count: an appointment does not age before it happens, nor a task before it is due or over.
@@ -278,7 +278,7 @@ def next_action(
     return ("restore", "of use again") if action == "downweight" else None
 
 
-def why_faded(figures: RetentionFigures, rule: Rule, action: Action) -> Why:
+def explain_retention(figures: RetentionFigures, rule: Rule, action: Action) -> Why:
     """Return what lowered the retention of a downweighted or archived item."""
     floor = rule.archive_below if action == "archive" else rule.downweight_below
     unopposed = 0.0 if figures.counter >= 1.0 else retention(figures, rule.half_life_days) / (1.0 - figures.counter)

@@ -9,7 +9,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import CONTEXT_OUTCOME, UNUSED, EvidenceRow, ItemUse, uses_of
 from phronesis.core.timestamps import from_micros, parse_moment, to_micros
 from phronesis.experience.aggregation import MIN_MEMBERS
-from phronesis.experience.laws.evidence_fold import heard, sides, usefulness
+from phronesis.experience.laws.evidence_fold import sides, sum_judgements, usefulness
 from phronesis.experience.laws.records import PATTERN, PRINCIPLE
 from phronesis.forgetting.laws import (
     EXPERIENCE,
@@ -24,22 +24,22 @@ from phronesis.forgetting.laws import (
     RetentionFigures,
     Rule,
     Why,
-    brought_back,
+    age_reference_time,
+    explain_retention,
     fields_of,
     is_expired,
     is_forgotten,
     is_human,
-    last_moment,
     next_action,
     protection,
     retention,
-    why_faded,
+    was_restored,
 )
 from phronesis.store.compiled_statements import batches
 from phronesis.store.items import ItemHead, read_heads
 from phronesis.store.lane_view import LaneView
 from phronesis.store.relations import nodes_reached
-from phronesis.store.retention import DueConditions, borne_by, each_fading, spoken_of
+from phronesis.store.retention import DueConditions, each_forgettable_item, items_resting_on, spoken_of
 
 
 class ForgetPayload(TypedDict, total=False):
@@ -78,13 +78,13 @@ class RemainingSupport:
     @classmethod
     def of(cls, view: LaneView, candidates: Mapping[str, str]) -> "RemainingSupport":
         """Read it for some items, given with their kinds."""
-        above = borne_by(view.unit, view.lane_id, candidates.keys())
+        above = items_resting_on(view.unit, view.lane_id, candidates.keys())
         found = dict.fromkeys(owner for places in above.values() for owner, _ in places)
         owners = read_heads(view.unit, view.lane_id, found)
         bearing = {owner for one, places in above.items() if candidates[one] != MESSAGE for owner, _ in places}
         counted = {owner for owner in bearing if owner in owners and owners[owner].live}
         # A principle above a pattern keeps the pattern's events too.
-        upper = borne_by(view.unit, view.lane_id, counted - above.keys()) if counted else {}
+        upper = items_resting_on(view.unit, view.lane_id, counted - above.keys()) if counted else {}
         above |= upper
         new = {owner for places in upper.values() for owner, _ in places} - owners.keys()
         out = cls(above, {**owners, **read_heads(view.unit, view.lane_id, sorted(new))})
@@ -101,7 +101,7 @@ class RemainingSupport:
                 place = (row.item_id, row.part)
                 self.left[place] = self.left.get(place, 0) + 1
 
-    def kept_for(self, item: RetentionFields, *, ending: bool) -> str | None:
+    def reason_to_keep(self, item: RetentionFields, *, ending: bool) -> str | None:
         """Return why an item is kept from archiving, or (``ending``) from deletion; None without a reason."""
         if item.kind == MESSAGE:
             return self._evidence_of(item, ending=ending)
@@ -203,7 +203,7 @@ def _make_plan(judged: Iterable[_Assessment], law: Law, standing: RemainingSuppo
         held = None if action == "restore" else protection(item, rule)
         ending = action == "delete"
         if held is None and action in ("archive", "delete"):
-            held = needed = standing.kept_for(item, ending=ending)
+            held = needed = standing.reason_to_keep(item, ending=ending)
         done = (item.data.get(FORGETTING) or {}).get("action")
         if needed is not None and action == "archive" and rule.downweight_below > 0.0 and done != "downweight":
             action, held = "downweight", None
@@ -220,7 +220,7 @@ def _make_plan(judged: Iterable[_Assessment], law: Law, standing: RemainingSuppo
 
 def _restore_evidence(view: LaneView, steps: Iterable[ForgettingStep]) -> list[ForgettingStep]:
     """Restore the source messages of items that somebody restored."""
-    back = {step.item.id: step for step in steps if step.action == "restore" and brought_back(step.item)}
+    back = {step.item.id: step for step in steps if step.action == "restore" and was_restored(step.item)}
     rows = [row for of in view.evidence(back).values() for row in of if row.polarity in ("source", "support")]
     messages = view.items(sorted({row.source_item_id for row in rows if row.source_item_id is not None}))
     told = {row.source_item_id: row.item_id for row in rows}
@@ -238,7 +238,7 @@ def _restore_evidence(view: LaneView, steps: Iterable[ForgettingStep]) -> list[F
 
 
 def _step(one: _Assessment, action: Action, rule: Rule, at: datetime, needed: str | None) -> ForgettingStep:
-    why = one.why or why_faded(one.figures, rule, action)
+    why = one.why or explain_retention(one.figures, rule, action)
     told = {"why": why, **one.figures.to_data(one.kept)}
     reason = _reason(action, why, one, rule)
     if needed is not None and action == "downweight":
@@ -279,7 +279,7 @@ class _RetentionAssessor:
         known, against = spoken_of(self._view.unit, self._view.lane_id)
         answered = nodes_reached(self._view.unit, self._view.lane_id, CONTEXT_OUTCOME)
         out, spoken = list[_Assessment](), list[RetentionFields]()
-        for item in each_fading(self._view.unit, self._view.lane, self._due_conditions(kinds, against)):
+        for item in each_forgettable_item(self._view.unit, self._view.lane, self._due_conditions(kinds, against)):
             if item.id in known or item.id in answered:
                 spoken.append(item)
             elif (judged := self._assess(item, ())) is not None:
@@ -312,10 +312,10 @@ class _RetentionAssessor:
         self, item: RetentionFields, rows: Sequence[EvidenceRow], count: int, last: datetime | None, use: ItemUse
     ) -> RetentionFigures:
         reinforced = (row.recorded_at for row in rows if row.part == "" and row.polarity in _LIFTS)
-        since = self._at if brought_back(item) else max([last_moment(item, last), *reinforced])
+        since = self._at if was_restored(item) else max([age_reference_time(item, last), *reinforced])
         useful = item.data.get(USEFULNESS)
         if useful is None or use != UNUSED:
-            useful = usefulness(heard(row for row in rows if not row.part), use)
+            useful = usefulness(sum_judgements(row for row in rows if not row.part), use)
         return RetentionFigures(
             age_days=max(0.0, (self._at - since) / _DAY),
             uses=count,
@@ -341,4 +341,4 @@ def _counter(item: RetentionFields, rows: Sequence[EvidenceRow]) -> float:
         support = sum(row.weight for row in own if row.polarity in supporting)
         contra = sum(row.weight for row in own if row.polarity == "contra")
     share = contra / (support + contra) if contra else 0.0
-    return 1.0 - (1.0 - share) * heard(row for row in rows if not row.part).credence
+    return 1.0 - (1.0 - share) * sum_judgements(row for row in rows if not row.part).credence

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.core.data_delimiters import is_off_record, without_private_values
+from phronesis.core.data_delimiters import is_off_record, strip_private_values
 from phronesis.errors import InputError
 from phronesis.importers.import_call import (
     Format,
@@ -137,7 +137,7 @@ def read_transcripts(path: Path, host: str, parse: Parser) -> Iterator[Step]:
             done += size
             skipped = SkippedObject(f"{file.name}, line {n}", "not a JSON object")
             is_object = isinstance(line, dict)
-            steps = parse({**without_private_values(line), "_line": n}, session) if is_object else [skipped]
+            steps = parse({**strip_private_values(line), "_line": n}, session) if is_object else [skipped]
             yield from mark_progress(steps, done)
         yield from mark_progress(session.turn(), done)
 

@@ -14,7 +14,7 @@ from phronesis.core.changes import Delta, ResolvedChanges, as_of
 from phronesis.core.ids import document_id
 from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
-from phronesis.index.tokens import lifted_by, marks_of, pack_terms, search_terms, tokenize
+from phronesis.index.tokens import boost_of, marks_of, pack_terms, search_terms, tokenize
 from phronesis.recall.scoring.text_properties import WHOLE_TERMS, Marks
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_items
@@ -159,7 +159,7 @@ class Projector:
 
     def _is_unchanged(self, old: Item, item: Item) -> bool:
         """Return whether an update left all indexed text unchanged."""
-        if (lifted_by(old), old.valid_from) != (lifted_by(item), item.valid_from):
+        if (boost_of(old), old.valid_from) != (boost_of(item), item.valid_from):
             return False
         members = self.of_members.get(item.kind)
         same = members is not None and all(old.data.get(name) == item.data.get(name) for name in members)

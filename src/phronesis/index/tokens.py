@@ -284,12 +284,12 @@ def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
         flags |= NAMES_TIME
     if not times and item.kind != "message" and item.valid_from is not None and item.valid_from.date() != said.date():
         day = item.valid_from.toordinal()
-        return Marks(flags, at.toordinal(), ((day, day),), *lifted_by(item))
+        return Marks(flags, at.toordinal(), ((day, day),), *boost_of(item))
     dates = dict.fromkeys([(time.first.toordinal(), time.last.toordinal()) for time in times[:MAX_DATES]])
-    return Marks(flags, at.toordinal(), tuple(dates), *lifted_by(item))
+    return Marks(flags, at.toordinal(), tuple(dates), *boost_of(item))
 
 
-def lifted_by(item: Item) -> tuple[int, int]:
+def boost_of(item: Item) -> tuple[int, int]:
     """Return the importance and the stage number that boost an item."""
     weighed = item.kind in WEIGHED_KINDS
     # An imported log may say anything.

@@ -27,7 +27,7 @@ from phronesis.store.lanes import (
     lock_lane,
     put_model,
 )
-from phronesis.store.schema import HOMES, MEMORY, Home, home_of
+from phronesis.store.schema import HOMES, MEMORY, TableSet, home_of
 from phronesis.traits.laws.strength import MEMORY_KINDS
 
 # Encoding of a batch. A text that the encoder rejects loses only its own vector.
@@ -164,7 +164,7 @@ class _Job:
     lane_id: int
     embedder: Embedder
     kinds: Sequence[str]
-    home: Home
+    home: TableSet
     beside: bool = False
     """Whether the encoder is a second one, besides the tenant's own, which searches use."""
 
@@ -228,7 +228,7 @@ class Vectorizer:
             return 0
         if only is None:
             self._forget(tenant, {lane.lane_id for lane in lanes})
-        names = " beside ".join(one.name for one in [embedder, *self.embedders.all_beside(embedder)])
+        names = " beside ".join(one.name for one in [embedder, *self.embedders.comparison_encoders(embedder)])
         made = 0
         for lane in sorted(lanes, key=lambda lane: (tenant, lane.lane_id) in self._failed):
             mark = (names, lane.epoch, lane.documents_seq)
@@ -240,7 +240,7 @@ class Vectorizer:
             failed = True
             try:
                 made += self._lane(tenant, lane, embedder, stopped, start=start)
-                for one in self.embedders.all_beside(embedder) if comparing else ():
+                for one in self.embedders.comparison_encoders(embedder) if comparing else ():
                     job = _Job(tenant, lane.lane_id, one, TWICE, MEMORY, beside=True)
                     made += self._round(job, range(start, lane.documents_seq + 1), stopped)
                 failed = False
@@ -319,7 +319,7 @@ class Vectorizer:
         """Store a batch's vectors; return False if another model has become active meanwhile."""
         embedder = job.embedder
         vectors = encode_documents(embedder, todo)
-        self.embedders.reached(embedder)
+        self.embedders.mark_available(embedder)
         with self.database.transaction(job.tenant, "derive") as unit:
             lock_lane(unit, job.lane_id)  # an erasure may have gone first: what it removed gets no vector
             left = existing_documents(unit, todo, home=job.home)
@@ -350,8 +350,8 @@ class Vectorizer:
         made = sum(self._lane(tenant, lane, embedder, lambda: False) for lane in lanes)
         with self.database.transaction(tenant, "derive") as unit:
             _put_encoder(unit, embedder, active=True)
-            drop_other_models(unit, {one.name for one in [embedder, *self.embedders.all_beside(embedder)]})
-        self.embedders.moved(tenant, embedder.name)
+            drop_other_models(unit, {one.name for one in [embedder, *self.embedders.comparison_encoders(embedder)]})
+        self.embedders.note_active_model(tenant, embedder.name)
         return made
 
 

@@ -217,12 +217,12 @@ class Caller:
         """Return the user of a call; Forbidden where the key is bound to another one."""
         return given if self.user_id is None else bound_user(self.user_id, given)
 
-    def needs_tenant(self, what: str) -> None:
+    def require_tenant_key(self, what: str) -> None:
         """Raise Forbidden for a key that is bound to a user."""
         if self.user_id is not None:
             refuse_tenant(what)
 
-    def needs(self, role: Role) -> None:
+    def require_role(self, role: Role) -> None:
         """Raise Forbidden unless the caller's role is ``role`` or above."""
         if self.role < role:
             name = role.name.lower()
@@ -257,7 +257,7 @@ class Authenticator:
     _tenants: dict[str, Memory] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def admit(self, token: str | None, *, oauth: bool = False) -> Caller:
+    def authenticate(self, token: str | None, *, oauth: bool = False) -> Caller:
         """Return the caller of a token; Unauthenticated if it is invalid, or absent where one is required.
 
         ``oauth``: the token may be one of OAuth, whose audience is /mcp.

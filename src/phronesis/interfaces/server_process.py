@@ -43,7 +43,7 @@ class LazyApp:
     _held: _RunningApp | None = None
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        """Answer a request, within ``lasting``."""
+        """Answer a request, within ``lifespan``."""
         held = self._held
         if held is None or (held.keeper.done() and not self._stopping.is_set()):
             app: asyncio.Future[Starlette] = asyncio.get_running_loop().create_future()
@@ -54,7 +54,7 @@ class LazyApp:
         await held.app.result()(scope, receive, send)
 
     @contextlib.asynccontextmanager
-    async def lasting(self) -> AsyncIterator[None]:
+    async def lifespan(self) -> AsyncIterator[None]:
         """Keep the application's lifespan, once it is built, until the server stops. A server may be started again."""
         self._stopping = asyncio.Event()
         try:
@@ -144,7 +144,7 @@ def _mount_tools(app: "FastAPI", serving: Serving) -> None:
 
     @contextlib.asynccontextmanager
     async def both(given: Any) -> AsyncIterator[Any]:
-        async with entered(given) as state, tools.lasting():
+        async with entered(given) as state, tools.lifespan():
             yield state
 
     app.router.routes.append(Route(MCP, AuthenticatedApp(MCP, tools)))
@@ -155,7 +155,7 @@ def _mcp(app: "FastAPI", options: "Options") -> "Starlette":
     from phronesis.interfaces import mcp  # noqa: PLC0415 - an optional package, and a second's import
 
     def caller(context: Any) -> mcp.Caller:
-        admitted = app.state.admission.admit(mcp.bearer(context), oauth=True)
+        admitted = app.state.admission.authenticate(mcp.bearer(context), oauth=True)
         return mcp.Caller(
             admitted.memory,
             role=admitted.role.name.lower(),

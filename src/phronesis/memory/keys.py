@@ -16,8 +16,8 @@ from phronesis.core.api_keys import (
     Token,
     check_role,
     hash_secret,
-    opens,
     parse_token,
+    secret_matches,
 )
 from phronesis.core.ids import parse_id
 from phronesis.core.text import check_id
@@ -107,7 +107,7 @@ class KeyRing:
             return None
         with self.database.transaction(tenant, "read") as unit:
             kept = credentials.find_key(unit, given.key_id)
-        if kept is None or not opens(kept.hash, given.secret) or not kept.key.active:
+        if kept is None or not secret_matches(kept.hash, given.secret) or not kept.key.active:
             return None
         return kept.key
 
@@ -215,7 +215,7 @@ class OAuthGrants:
         with self.database.transaction(tenant, "read") as unit:
             found = credentials.find_token(unit, given.key_id, kind)
             kept = None if found is None else credentials.find_key(unit, found.key_id)
-        if found is None or kept is None or not opens(found.hash, given.secret):
+        if found is None or kept is None or not secret_matches(found.hash, given.secret):
             return None
         if found.used_at is not None:
             with self.database.transaction(tenant, "append") as unit:

@@ -35,7 +35,7 @@ LEARNED_KINDS: Final = tuple(kind for kind in KINDS if kind not in RECORDED_KIND
 
 
 @dataclass(frozen=True, slots=True)
-class OverviewBook:
+class OverviewReader:
     """Reads overviews and user lists."""
 
     database: Database

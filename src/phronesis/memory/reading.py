@@ -11,7 +11,7 @@ from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
 from phronesis.core.serialization import Records
-from phronesis.core.text import check_id, check_text, storable
+from phronesis.core.text import check_id, check_text, replace_unstorable
 from phronesis.core.timestamps import Moment, to_micros
 from phronesis.errors import InputError
 from phronesis.log import inputs
@@ -95,7 +95,7 @@ class ReadVerbs(Verbs):
         wanted = self._runtime.wanted(
             kinds=kinds, attributes=scope.attributes, filters=filters, scope=scope, as_of=as_of, valid_at=valid_at
         )
-        text, count = storable(check_text(query, field="query")), inputs.limit(limit, most=MAX_LIMIT)
+        text, count = replace_unstorable(check_text(query, field="query")), inputs.limit(limit, most=MAX_LIMIT)
         shares = inputs.flag(explain, field="explain")
         asked = searching.Query(text, scope, wanted, count, shares, zone=self._runtime.zone(time_zone))
         if exclude_session is not None:
@@ -155,7 +155,7 @@ class ReadVerbs(Verbs):
             budget=budget,
             agent_state=payloads.fit(inputs.metadata(agent_state, field="agent_state")),
             wanted=wanted,
-            now=entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
+            now=entities.reference_time(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
             plan=None if plan is None else retrieval_plan.plan_of(plan),
         )
         package, stood = components.assembler.assemble(self._tenant, request)

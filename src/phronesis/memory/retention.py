@@ -76,13 +76,13 @@ class StoreVerbs(Verbs):
         if again is not None and "law" in again:  # else the key is of another verb, which the write refuses
             payload = {**payload, "law": again["law"], "used": again.get("used") or {}}
         if flag(dry_run, field="dry_run"):
-            rows, kept = components.forgetter.would_do(self._tenant, lane, payload, components.clock())
+            rows, kept = components.forgetter.predict(self._tenant, lane, payload, components.clock())
             return self._forget_result(None, rows, kept, dry_run=True)
         written = self._runtime.write(call, lane, handler.FORGET, payload)
         if written.pending:
             return records.ForgetResult(written.entry.id, pending=True)
         return self._forget_result(
-            written.entry.id, components.forgetter.did(components.browser, self._tenant, written.entry)
+            written.entry.id, components.forgetter.result_of_entry(components.browser, self._tenant, written.entry)
         )
 
     def _forget_result(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.ids import Scope, make_scope
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.core.text import check_id, check_text, storable
+from phronesis.core.text import check_id, check_text, replace_unstorable
 from phronesis.core.timestamps import Moment, optional_moment
 from phronesis.log import inputs
 from phronesis.log.inputs import share
@@ -64,7 +64,7 @@ class RetrievalVerbs(Verbs):
 
         InputError names a wrong field.
         """
-        text = storable(check_text(message, field="message"))
+        text = replace_unstorable(check_text(message, field="message"))
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
         session = None if session_id is None else check_id(session_id, field="session_id")
         wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
@@ -77,7 +77,7 @@ class RetrievalVerbs(Verbs):
             limit=None if limit is None else inputs.limit(limit, most=MAX_EVIDENCE),
             as_of=optional_moment(wanted.as_of),
             valid_at=optional_moment(wanted.valid_at),
-            now=entities.asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
+            now=entities.reference_time(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
         )
         return components.planner.plan(self._tenant, asked)
 
@@ -106,7 +106,7 @@ class RetrievalVerbs(Verbs):
         """
         checked = retrieval_plan.plan_of(plan)
         least = None if min_score is None else share(min_score, field="min_score")
-        pack = self._components.retrieving.retrieve(self._tenant, checked)
+        pack = self._components.plan_executor.retrieve(self._tenant, checked)
         if least is not None:
             kept = weights.at_least(pack.evidence, least)
             pack = replace(pack, evidence=kept, abstained=pack.abstained or not kept)

@@ -8,7 +8,7 @@ from phronesis.core.ids import LaneName, make_scope
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.reports import Page
 from phronesis.core.results import ClaimIndexResult, ClaimMatch, EditResult, Evidence, SearchResult
-from phronesis.core.text import check_id, check_text, storable
+from phronesis.core.text import check_id, check_text, replace_unstorable
 from phronesis.errors import Conflict, IdempotencyConflict, MissingExtra, NotFound, Violation
 from phronesis.log import inputs
 from phronesis.log.inputs import flag
@@ -43,7 +43,7 @@ class _RunVerbs(Verbs):
         components = self._components
         name = check_id(run_id, field="run_id")
         self._catch_up(lane)  # the run itself may be pending there
-        item = components.runs.need(self._tenant, lane, name)
+        item = components.runs.require_run(self._tenant, lane, name)
         return lane, call, {"run_id": name, "item_id": item.id}
 
 
@@ -77,7 +77,7 @@ class LearnVerbs(_RunVerbs):
         components.used.settle(self._tenant)
         read = components.runs.read_by(self._tenant, lane, payload["run_id"])
         if model is not None:
-            payload["model"] = components.roster.reference("learn", check_id(model, field="model"))
+            payload["model"] = components.model_registry.reference("learn", check_id(model, field="model"))
         try:
             written = self._runtime.write(call, lane, learning.LEARN, {**payload, "read": read})
         except IdempotencyConflict as conflict:
@@ -193,7 +193,7 @@ class Runs(_RunVerbs):
         name = check_id(run_id, field="run_id")
         fresh, waiting = flag(refresh, field="refresh"), flag(wait, field="wait")
         self._catch_up(lane)  # the run itself may be pending there
-        run = handlers.run_of(components.runs.need(self._tenant, lane, name))
+        run = handlers.run_of(components.runs.require_run(self._tenant, lane, name))
         if components.reviews is None:
             raise MissingExtra("no installed package reviews runs: install one that brings them")
         return components.reviews.review(self._tenant, lane, run, refresh=fresh, wait=waiting)
@@ -246,10 +246,10 @@ class ReasoningVerbs(Verbs):
         an InputError.
         """
         inputs.no_pages(cursor=cursor, offset=offset)
-        scoped = {} if scope is None else {"label": storable(check_text(scope, field="scope"))}
+        scoped = {} if scope is None else {"label": replace_unstorable(check_text(scope, field="scope"))}
         wanted = ReadConditions(kinds=[records.REASONING], attributes=scoped)
         count = inputs.limit(limit, most=MAX_LIMIT)
-        text = storable(check_text(query, field="query"))
+        text = replace_unstorable(check_text(query, field="query"))
         asked = searching.Query(text, make_scope(user_id=user_id, namespace=namespace), wanted, count)
         result = search_claims(self._runtime, asked)
         if run_id is not None:
@@ -284,7 +284,7 @@ class Reasoning(Verbs):
         call = self._runtime.call(actor, idempotency_key, wait)
         payload = handlers.reasoning_payload(content)
         written = self._runtime.write(call, scope.write_lane, handlers.ADD, payload)
-        made = handlers.made_id(written.entry)
+        made = handlers.created_item_id(written.entry)
         if not written.pending:
             return item_records.reasoning_item(self._components.browser.get(self._tenant, made, ReadConditions()))
         block = claim_status.written_block(payload)

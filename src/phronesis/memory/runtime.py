@@ -12,7 +12,7 @@ from phronesis.core.items import KINDS, Item
 from phronesis.core.lazy_loading import LazyMembers, lazy_module
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import parse_moment, parse_zone, to_micros
-from phronesis.engine.background import Background, each_lane
+from phronesis.engine.background import Background, map_lanes
 from phronesis.errors import Closed, InputError, PhronesisError
 from phronesis.log.inputs import flag
 from phronesis.store.eligible import ReadConditions, check_kinds
@@ -35,26 +35,26 @@ if TYPE_CHECKING:
     from phronesis.engine.replay import Replayer
     from phronesis.engine.writer import Writer, WriteResult
     from phronesis.experience.maintenance_schedule import MaintenanceScheduler
-    from phronesis.experience.provenance import ExperienceBook
+    from phronesis.experience.provenance import ExperienceReader
     from phronesis.experience.query import ExperienceSearch
     from phronesis.experience.sources.port import Sources
     from phronesis.forgetting.handler import Forgetter
     from phronesis.index.projections import Reindexer
     from phronesis.index.vectorizer import Vectorizer
     from phronesis.log import payloads
-    from phronesis.memory.overview import OverviewBook
+    from phronesis.memory.overview import OverviewReader
     from phronesis.models.model_registry import ModelRegistry
     from phronesis.reasoning.external_mirror import Mirror
     from phronesis.reasoning.migration import Migrator
     from phronesis.reasoning.run_reader import RunReader, RunReviews
     from phronesis.recall import browse
     from phronesis.recall.browse import Browser
-    from phronesis.recall.entities import EntityBook
+    from phronesis.recall.entities import EntityReader
     from phronesis.recall.planner import Planner
     from phronesis.recall.query import Search
     from phronesis.recall.retrievers import PlanExecutor
-    from phronesis.resources.documents import ResourceBook
-    from phronesis.resources.ingestion import TakingIn
+    from phronesis.resources.documents import ResourceReader
+    from phronesis.resources.ingestion import DocumentIngestion
     from phronesis.store.activity_log import ActivityLog
     from phronesis.store.database import Database, Unit
     from phronesis.store.impressions import ShownContexts, UsedMemories
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from phronesis.store.model_calls import StoredLedger
     from phronesis.store.retention import Usage
     from phronesis.traits.reflector import Reflector
-    from phronesis.traits.search import TraitBook
+    from phronesis.traits.search import TraitReader
 else:
     browse = lazy_module("phronesis.recall.browse")
     edits = lazy_module("phronesis.engine.edits")
@@ -77,10 +77,10 @@ class Components(LazyMembers):
     writer: "Writer"
     editor: "ItemEditor"
     browser: "Browser"
-    entities: "EntityBook"
-    overviews: "OverviewBook"
+    entities: "EntityReader"
+    overviews: "OverviewReader"
     searcher: "Search"
-    retrieving: "PlanExecutor"
+    plan_executor: "PlanExecutor"
     assembler: "Assembler"
     planner: "Planner"
     budget: "Budget"
@@ -97,15 +97,15 @@ class Components(LazyMembers):
     mirror: "Mirror | None"
     migrator: "Migrator"
     reflector: "Reflector"
-    traits: "TraitBook"
+    traits: "TraitReader"
     sources: "Sources"
-    documents: "TakingIn"
-    resources: "ResourceBook"
-    experience: "ExperienceBook"
-    asking: "ExperienceSearch"
+    documents: "DocumentIngestion"
+    resources: "ResourceReader"
+    experience: "ExperienceReader"
+    experience_search: "ExperienceSearch"
     forgetter: "Forgetter"
-    keeper: "MaintenanceScheduler"
-    roster: "ModelRegistry"
+    maintenance_scheduler: "MaintenanceScheduler"
+    model_registry: "ModelRegistry"
     ledger: "StoredLedger"
     clock: Callable[[], datetime]
     disclosure: Disclosure
@@ -149,7 +149,7 @@ class Runtime:
             return
         self._closed = True
         if self._host is None:  # first the models: otherwise the thread would wait for an answer
-            self._close_made("roster", "reviews", "retrieving")
+            self._close_made("model_registry", "reviews", "plan_executor")
         self._background.stop()
         self._notes.stop()
         self._settle_shown(patient=False)
@@ -247,7 +247,7 @@ class Runtime:
         if pending or self._components.vectorizer.serves(self.tenant):
             self._background.wake(pressing=pending)
 
-    def learned(self, written: "WriteResult") -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    def items_changed_by(self, written: "WriteResult") -> tuple[tuple[Item, ...], tuple[Item, ...]]:
         """Return the items that an entry made or refined, and those that it ended."""
         if written.pending:
             return (), ()
@@ -331,7 +331,7 @@ class Runtime:
                 components.vectorizer.written.note(self.tenant, lane.lane_id)
             return None
 
-        stuck = each_lane(behind, drained, at_once=lambda: components.roster.calls_at_once("extract"))
+        stuck = map_lanes(behind, drained, at_once=lambda: components.model_registry.max_concurrent_calls("extract"))
         for error in filter(None, stuck):
             raise error
 
@@ -352,7 +352,7 @@ class Runtime:
         try:
             self.drain(give_way=self._background.give_way)
         finally:
-            self._components.vectorizer.catch_up(self.tenant, stopped=stopped, rest=self._background.rest)
+            self._components.vectorizer.catch_up(self.tenant, stopped=stopped, rest=self._background.wait_for_idle)
             if self._components.mirror is not None and not stopped():
                 self._components.mirror.follow(self.tenant)
 
@@ -390,7 +390,7 @@ class Verbs:
     def _catch_up(self, lane: LaneName) -> None:
         """Interpret a lane's pending entries."""
         components = self._components
-        behind = components.runs.behind(self._tenant, lane)
+        behind = components.runs.pending_lane(self._tenant, lane)
         if behind is not None:
             components.writer.interpreter.drain(self._tenant, behind)
 

@@ -70,15 +70,15 @@ class TraitVerbs(Verbs):
         components = self._components
         components.shown.settle(self._tenant)  # traits recalled just now count in this reflection
         # Read before any wait, so that a concurrent reflection also counts for this call.
-        seen = components.reflector.seen(self._tenant, lane)
+        seen = components.reflector.current_view(self._tenant, lane)
         key = call.idempotency_key
         again = None if key is None else components.writer.recorder.known(self._tenant, key)
         if again is not None:
-            seen = components.reflector.said(self._tenant, again)
+            seen = components.reflector.recorded_view(self._tenant, again)
         payload = {**{name: value for name, value in asked.items() if value}, **seen}
-        if not call.wait and components.runs.behind(self._tenant, lane) is not None:
+        if not call.wait and components.runs.pending_lane(self._tenant, lane) is not None:
             return self._reflect_now(call, lane, payload)  # pending entries may hold new memories
-        with components.reflector.alone(self._tenant, lane):
+        with components.reflector.exclusive(self._tenant, lane):
             self._catch_up(lane)
             found = components.reflector.due(self._tenant, lane, components.clock(), **asked)
             if not found and key is None:

@@ -108,7 +108,7 @@ class WriteVerbs(Verbs):
         if held and len(held) == len(payload.get("messages", held)):
             return AddResult(held[0].entry_id, tuple(held))
         written = self._runtime.write(call, scope.write_lane, "item" if "kind" in payload else "add", payload)
-        made, ended = self._runtime.learned(written)
+        made, ended = self._runtime.items_changed_by(written)
         if not written.pending and not written.repeated:
             made = (*made, *names.held(without=[str(item.external_id) for item in made]))
         gated, degraded = self._runtime.gated(written), self._runtime.degraded(written)
@@ -185,12 +185,14 @@ class WriteVerbs(Verbs):
         if call.idempotency_key is None:
             external_ids.Names(self._components, self._tenant, scope.write_lane, payload).held()
         written = self._runtime.write(call, scope.write_lane, "turn", payload)
-        if call.wait and written.applied is not None and ingestion.at_hand(written.applied.children):
+        if call.wait and written.applied is not None and ingestion.is_immediate(written.applied.children):
             self._components.writer.follow(self._tenant, written)
-        made, ended = self._runtime.learned(written)
+        made, ended = self._runtime.items_changed_by(written)
         gated, degraded = self._runtime.gated(written), self._runtime.degraded(written)
         referred = (
-            () if written.pending else ingestion.referred_in(self._components.database, self._tenant, written.entry)
+            ()
+            if written.pending
+            else ingestion.reference_results(self._components.database, self._tenant, written.entry)
         )
         return CommitResult(
             written.entry.id, made, gated, ended, pending=written.pending, degraded=degraded, referred=referred
@@ -359,7 +361,7 @@ def _stated(given: object) -> dict[str, str]:
 def _resolved(stated: Mapping[str, str], shown: ShownContext) -> dict[str, Any]:
     known: dict[str, str] = {}
     for name, outcome in stated.items():
-        item_id = shown.meant_by(name.strip().removeprefix("[").removesuffix("]"))
+        item_id = shown.resolve_reference(name.strip().removeprefix("[").removesuffix("]"))
         where = f"{FIELD}.{name:.60}"
         if item_id is None:
             aliases = [alias for held in shown.aliases.values() for alias in held]
@@ -375,7 +377,7 @@ def _by_citation(cited: Iterable[str], shown: ShownContext) -> dict[str, Any] | 
 
     Whatever stands in every context (a profile, a summary) is not ignored by a reply that has no use for it.
     """
-    used = dict.fromkeys(item_id for one in cited if (item_id := shown.meant_by(one)) is not None)
+    used = dict.fromkeys(item_id for one in cited if (item_id := shown.resolve_reference(one)) is not None)
     if not used:
         return None
     rest = [one for one in dict.fromkeys(shown.aliases.get("evidence", {}).values()) if one not in used]

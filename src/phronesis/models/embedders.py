@@ -52,16 +52,16 @@ class Embedders:
         """Return the encoder of a tenant's queries, as far as this process knows."""
         return self._loaded.get(self._serving.get(tenant, ""), self.default)
 
-    def beside(self, encoder: Embedder) -> Embedder | None:
+    def comparison_encoder(self, encoder: Embedder) -> Embedder | None:
         """Return the additional encoder that compares experience.
 
         None if there is none, or the tenant's own includes it.
         """
         return None if self._beside is None or self._beside.name in encoder.name else self._beside
 
-    def all_beside(self, encoder: Embedder) -> list[Embedder]:
+    def comparison_encoders(self, encoder: Embedder) -> list[Embedder]:
         """Return all encoders that are used in addition to a tenant's own."""
-        beside = self.beside(encoder)
+        beside = self.comparison_encoder(encoder)
         return [] if beside is None else [beside]
 
     def question(self, encoder: Embedder, text: str) -> Floats:
@@ -78,11 +78,11 @@ class Embedders:
                 self._away_until[encoder.name] = self._seconds() + PAUSE_SECONDS
             raise
 
-    def reached(self, encoder: Embedder) -> None:
+    def mark_available(self, encoder: Embedder) -> None:
         """Note that an encoder has responded: searches use it again."""
         self._away_until.pop(encoder.name, None)
 
-    def moved(self, tenant: str, active: str) -> bool:
+    def note_active_model(self, tenant: str, active: str) -> bool:
         """Note the model that the database calls active; return True if queries now need another encoder."""
         serving = self.serving(tenant)
         if active not in self._loaded or (serving is not None and serving.name == active):

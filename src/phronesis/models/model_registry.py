@@ -90,7 +90,7 @@ class ModelRegistry:
         """Return the cost of a tenant's calls today, in UTC, of a role if one is named."""
         return self._purse.today(tenant, role)
 
-    def without_price(self) -> list[str]:
+    def list_models_without_price(self) -> list[str]:
         """Return the models in use without a price, if the policy limits a day's cost."""
         served = [name for name, gateway in self._policy.gateways.items() if not gateway.in_process]
         return sorted(
@@ -119,7 +119,7 @@ class ModelRegistry:
             max_tokens=chosen.max_tokens,
         )
 
-    def calls_at_once(self, role: ChatName) -> int:
+    def max_concurrent_calls(self, role: ChatName) -> int:
         """Return how many calls of a role may be under way at once; 1 where rules do it."""
         chosen = self._policy.role(role)
         return 1 if chosen is None else self._policy.gateways[chosen.gateway].concurrency
@@ -259,22 +259,22 @@ class ProbeAnswer(pydantic.BaseModel, title="Ready"):
     word: Annotated[str, pydantic.Field(max_length=40)]
 
 
-def try_role(roster: ModelRegistry, role: str, tenant: str) -> None:
+def try_role(model_registry: ModelRegistry, role: str, tenant: str) -> None:
     """Call a role's model; ModelError or MissingExtra if it does not answer. Does nothing for rules."""
     if role == EMBED:
-        embedder = roster.embedder()
+        embedder = model_registry.embedder()
         if embedder is not None:
             embedder.embed_query(_TEXTS[0])
     elif role == RERANK:
-        judge = roster.judge()
+        judge = model_registry.judge()
         if judge is not None:
             judge.judge(tenant, "When is tea?", _TEXTS)
     elif role == DECIDE:
-        decider = roster.decider()
+        decider = model_registry.decider()
         if decider is not None:
             decider.decide(tenant, _CHOICE)
     else:
-        asker = roster.asker(cast("ChatName", role))
+        asker = model_registry.asker(cast("ChatName", role))
         answer = None if asker is None else asker.ask(tenant, Task("Answer with the word ready.", "Go.", ProbeAnswer))
         if answer is not None and answer.error is not None:
             raise answer.error

@@ -16,7 +16,7 @@ import httpcore2
 import httpx2
 
 from phronesis.models.call_policy import Limits
-from phronesis.models.transport import Reply, of_status, unreachable, unreadable
+from phronesis.models.transport import Reply, error_of_status, unreachable, unreadable
 
 PULSE_SECONDS: Final = 0.1
 """Interval in seconds at which a wait for bytes checks the limits: too short for a person to notice."""
@@ -178,7 +178,7 @@ class BoundedPool:
         with closing(cast("Any", response.stream)):
             headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
             if not any_status and not HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
-                raise of_status(self._gateway, response.status, headers)
+                raise error_of_status(self._gateway, response.status, headers)
             if headers.get("content-encoding", "identity").lower() != "identity":
                 # A small compressed body may expand to gigabytes; compression was not requested.
                 raise unreadable(self._gateway, "is compressed, though the server was asked not to")

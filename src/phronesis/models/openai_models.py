@@ -84,7 +84,7 @@ class OpenAIChat:
             if refusal is None or content is not None:
                 raise unreadable(self._http.gateway.name, "holds a completion without text")
             content = ""
-        reason, usage, text = choice.get("finish_reason"), body.get("usage"), without_thoughts(content)
+        reason, usage, text = choice.get("finish_reason"), body.get("usage"), strip_reasoning(content)
         return Completion(
             text=text,
             finish_reason=reason if isinstance(reason, str) and _REASON.fullmatch(reason) else UNKNOWN_REASON,
@@ -99,7 +99,7 @@ class OpenAIChat:
         self._http.close()
 
 
-def without_thoughts(text: str) -> str:
+def strip_reasoning(text: str) -> str:
     """Return the text after the model's reasoning; empty if it did not get further.
 
     Some servers drop the opening delimiter, so a closing one alone ends the reasoning too, except in a JSON answer,

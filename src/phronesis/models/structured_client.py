@@ -296,7 +296,7 @@ class StructuredClient:
         """Return the model's answer to a conversation in plain text, unvalidated; ModelError if there is none."""
         return self._say(tenant, PLAIN, messages, constraint, self.conduct.limits(), tallies=[])
 
-    def talk(self, tenant: str, messages: Sequence[Message]) -> str:
+    def chat_completion(self, tenant: str, messages: Sequence[Message]) -> str:
         """Return the model's answer to a conversation, in plain text; ModelError if there is none."""
         completion = self.complete(tenant, messages)
         said = completion.text.strip()

@@ -126,7 +126,7 @@ _FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 Span = tuple[int, int]
 
 
-def without_code(text: str) -> str:
+def blank_code(text: str) -> str:
     """Return a text of the same length with fenced code blanked out."""
     return _FENCE.sub(lambda block: " " * len(block[0]), text) if "```" in text else text
 

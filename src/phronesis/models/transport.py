@@ -56,7 +56,7 @@ _MISSING: Final = frozenset({404, 405, 410})
 """Statuses of a missing path or method (RFC 9110). Servers also return 404 for an unknown model."""
 
 
-def of_status(gateway: str, status: int, headers: Mapping[str, str]) -> ModelError:
+def error_of_status(gateway: str, status: int, headers: Mapping[str, str]) -> ModelError:
     """Return the error of an unsuccessful HTTP status; ``headers`` with names in lower case.
 
     ``details`` has ``status``, and ``retry_after`` in seconds if the server sends it.
@@ -190,7 +190,7 @@ class ModelHttp:
 
         ``path`` is relative to ``base_url``: ``/rerank``.
         """
-        content = json.dumps(sendable(body), ensure_ascii=False, allow_nan=False).encode()
+        content = json.dumps(replace_unsendable(body), ensure_ascii=False, allow_nan=False).encode()
         return parsed(self.gateway.name, self._exchange(path, content, "application/json", limits).body)
 
     def exchange(self, path: str, form: Mapping[str, str] | None, *, limits: Limits) -> Reply:
@@ -198,7 +198,7 @@ class ModelHttp:
 
         ModelUnavailable: the server was unreachable or too slow. AnswerRejected: longer than the limits, or compressed.
         """
-        content = None if form is None else urlencode(sendable(form)).encode("ascii")
+        content = None if form is None else urlencode(replace_unsendable(form)).encode("ascii")
         return self._exchange(path, content, "application/x-www-form-urlencoded", limits, any_status=True)
 
     def _exchange(
@@ -237,12 +237,12 @@ class _Silence(logging.Filter):
         return not hasattr(self._calls, "limits")
 
 
-def sendable(value: Any) -> Any:
+def replace_unsendable(value: Any) -> Any:
     """Return a JSON value whose texts every server accepts: NUL a space, lone surrogates U+FFFD."""
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value.replace("\0", " "))
     if isinstance(value, Mapping):
-        return {sendable(name): sendable(one) for name, one in value.items()}
+        return {replace_unsendable(name): replace_unsendable(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [sendable(one) for one in value]
+        return [replace_unsendable(one) for one in value]
     return value

@@ -15,12 +15,12 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow, Polarity
 from phronesis.core.serialization import digest
 from phronesis.models.text_features import has_han
-from phronesis.reasoning.claim_gate import offends
+from phronesis.reasoning.claim_gate import breaks_a_rule
 from phronesis.reasoning.comparisons import read_comparison
 from phronesis.reasoning.laws.claim_status import (
     current_block,
+    fold_verdicts,
     replaced_fields,
-    standings,
     status_of,
     written_block,
     written_of,
@@ -164,7 +164,7 @@ def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mappi
     """Return the limitation that a demoted claim gains, judged by ``test``, in a wording that the gate allows."""
     nameless = [replace(view, label="") for view in contradicting]
     texts = (limitation_from(claim, views, test) for views in (contradicting, nameless))
-    return next((text for text in texts if not offends(text)), BARE[_is_chinese(claim)])
+    return next((text for text in texts if not breaks_a_rule(text)), BARE[_is_chinese(claim)])
 
 
 def _is_chinese(claim: Claim) -> bool:
@@ -261,7 +261,7 @@ class ItemEffects:
         wrong = {row["claim_id"] for row in self.claims if "delete" in row}
         if proposed is not None:
             wrong |= {claim.claim_id for claim in current_block(self.item).claims} - _ids(proposed)
-        standing = standings(written_block(self.item.data).claims, evidence) if wrong else {}
+        standing = fold_verdicts(written_block(self.item.data).claims, evidence) if wrong else {}
         return {
             claim_id
             for claim_id in wrong & standing.keys()
@@ -296,7 +296,7 @@ class ItemEffects:
         limitations = self._limitations()
         if not limitations:
             return []
-        standing = standings(block.claims, evidence)
+        standing = fold_verdicts(block.claims, evidence)
         before = {claim.claim_id: claim for claim in written.claims}
         return [
             claim.claim_id

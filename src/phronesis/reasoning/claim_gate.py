@@ -4,7 +4,7 @@ Instructions for a next step are known by a classifier over the reader's token s
 ``phronesis_benchmarks.next_steps``); the words of the other rules are data, ``wording.toml``. Where each rule looks:
 
 - ``kb_alias``: every text, FACTS included. Aliases are forbidden in the content, and a reader cannot tell who wrote
-  what. Code that assembles FACTS removes them first (`without_aliases`).
+  what. Code that assembles FACTS removes them first (`strip_aliases`).
 - ``next_step``: the texts a model writes: topic, inference, constraint, conditions, limitations, unknown keys and
   members. Not the FACTS, which quote the run and its feedback, nor the reason of an exception.
 - ``positive_constraint``: the constraint; elsewhere only text in constraint notation (``prefer[…]``) or a standing
@@ -118,7 +118,7 @@ def fold(text: str) -> str:
     return _HAN_GAP.sub("", _small(_narrow(text)))
 
 
-def without_quotations(folded: str) -> str:
+def strip_quotations(folded: str) -> str:
     """Return a folded text without quoted passages."""
     return load_wording().quoted.sub(" ", folded)
 
@@ -174,7 +174,7 @@ def _aliases(folded: str) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def without_aliases(text: str) -> str:
+def strip_aliases(text: str) -> str:
     """Return a text without knowledge-base aliases, for code that assembles FACTS from a run.
 
     If an alias was removed, the text is returned folded in width (NFKC), since aliases are found in that form.
@@ -237,10 +237,10 @@ def gate(text: str, item_status: object = "active") -> list[Violation]:
     return list(islice((found for rule in RULES for found in rule(draft)), MAX_VIOLATIONS))
 
 
-def offends(text: str) -> bool:
+def breaks_a_rule(text: str) -> bool:
     """Return whether a text added to a valid claim, such as one of its ``limitations``, breaks a wording rule."""
     folded = fold(text)
-    said = without_quotations(folded)
+    said = strip_quotations(folded)
     looked_at = ((KB_ALIAS, folded), (NEXT_STEP, said), (POSITIVE_CONSTRAINT, said))
     return any(find_violation(rule, words) is not None for rule, words in looked_at)
 
@@ -263,7 +263,7 @@ def kb_alias(draft: Draft) -> Iterator[Violation]:
 def next_step(draft: Draft) -> Iterator[Violation]:
     """Forbid instructions for a next step (RB-06)."""
     for key, where, text, claim in _prose(draft):
-        found = find_violation(NEXT_STEP, without_quotations(fold(text)))
+        found = find_violation(NEXT_STEP, strip_quotations(fold(text)))
         if found is not None:
             message = f"{where} says what to do next: {found!r}; a claim says what holds"
             yield _violation(draft, NEXT_STEP, key, message, claim)
@@ -278,7 +278,7 @@ def positive_constraint(draft: Draft) -> Iterator[Violation]:
         if where == "constraint":
             found = positive_words(text)
         else:
-            found = find_violation(POSITIVE_CONSTRAINT, without_quotations(fold(text)))
+            found = find_violation(POSITIVE_CONSTRAINT, strip_quotations(fold(text)))
         if found is not None:
             message = f"{where}: {found[:120]!r} is no avoid[…]; say what to avoid, or set allow_positive and say why"
             yield _violation(draft, POSITIVE_CONSTRAINT, key, message, claim)

@@ -183,7 +183,7 @@ class Mirror:
         whose.space.remove(strays)
         return wrong + len(strays)
 
-    def after_erasure(self, tenant: str, lane_ids: Collection[int]) -> int:
+    def remove_erased(self, tenant: str, lane_ids: Collection[int]) -> int:
         """Remove erased documents, also in spaces of other encoders; return the number that are left.
 
         No encoder is called. IndexUnavailable: the removal stays pending.

@@ -119,7 +119,7 @@ def _among(query: Query, ids: Iterable[str]) -> Query:
 # What the spine asks of an external index: to forget what was erased, and whether it is in step.
 
 
-def outside_eraser(mirror: Mirror | None, database: Database) -> Callable[[str, Sequence[int]], OutsideErasure]:
+def index_eraser(mirror: Mirror | None, database: Database) -> Callable[[str, Sequence[int]], OutsideErasure]:
     """Return the function that removes from the index what was erased in some lanes of a tenant."""
 
     def erase(tenant: str, lane_ids: Sequence[int]) -> OutsideErasure:
@@ -128,7 +128,7 @@ def outside_eraser(mirror: Mirror | None, database: Database) -> Callable[[str, 
                 return OutsideErasure(beyond=(UNKNOWN_INDEX,) if followed_spaces(unit) else ())
         index = mirror.index
         try:
-            strange = mirror.after_erasure(tenant, lane_ids)
+            strange = mirror.remove_erased(tenant, lane_ids)
         except IndexUnavailable as error:
             outstanding = (f"{index.name}: {error.message}; {WHEN_REACHED}",)
             return OutsideErasure(outstanding=outstanding, beyond=index.beyond)

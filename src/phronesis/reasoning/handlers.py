@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Fold, Patch
-from phronesis.core.entries import EditPayload, Entry, is_erased, item_stamps, payload_of
+from phronesis.core.entries import EditPayload, Entry, is_erased, item_timestamps, payload_of
 from phronesis.core.ids import derived_id, item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import EvidenceRow, Polarity
@@ -96,7 +96,7 @@ def reasoning_payload(content: object) -> dict[str, Any]:
     return stated_of(block_of(read_draft(str(content))))
 
 
-def made_id(entry: Entry) -> str:
+def created_item_id(entry: Entry) -> str:
     """Return the id of the item that an entry of verb ``reasoning`` creates, known before it is interpreted."""
     return item_id(entry.id, REASONING, "")
 
@@ -107,14 +107,14 @@ def apply_reasoning(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Change
     if is_erased(payload):
         return Changes()
     item = Item(
-        id=made_id(entry),
+        id=created_item_id(entry),
         kind=REASONING,
         content="",
         importance=DEFAULT_IMPORTANCE[REASONING],
         trust=Trust.USER,
         source_type="manual",
         data={name: payload[name] for name in WRITTEN if name in payload},
-        **item_stamps(entry),
+        **item_timestamps(entry),
         **view.scope_fields(),
     )
     return Changes(items=[item])
@@ -272,7 +272,7 @@ def apply_run(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         source_ref=run_id,
         run_id=run_id,
         data={name: said[name] for name in _MEMBERS if said.get(name) not in (None, "", {}, [])},
-        **item_stamps(entry),
+        **item_timestamps(entry),
         **view.scope_fields(),
     )
     return Changes(items=[item])

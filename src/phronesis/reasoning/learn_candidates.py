@@ -11,10 +11,10 @@ from phronesis.core.entries import Entry
 from phronesis.core.ids import DEFAULT_NAMESPACE, Scope, parse_id
 from phronesis.core.items import Item
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.text import storable
+from phronesis.core.text import replace_unstorable
 from phronesis.engine.handler import items_before
 from phronesis.errors import InputError
-from phronesis.reasoning.claim_gate import without_aliases
+from phronesis.reasoning.claim_gate import strip_aliases
 from phronesis.reasoning.comparisons import MAX_READ, read_comparison, sentences
 from phronesis.reasoning.handlers import RUN, feedback_of, run_of
 from phronesis.reasoning.laws.claim_status import text_of
@@ -78,13 +78,13 @@ class RunFacts:
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return without_aliases(value)
+        return strip_aliases(value)
     if isinstance(value, Mapping):
-        return {without_aliases(str(name)): _clean(inner) for name, inner in value.items()}
+        return {strip_aliases(str(name)): _clean(inner) for name, inner in value.items()}
     return [_clean(inner) for inner in value] if isinstance(value, list) else value
 
 
-class OwnFacts:
+class UnclaimedFacts:
     """FACTS builder that selects by field: the first plug-in that recognises the output, else the generic one."""
 
     name: Final = "auto"
@@ -108,7 +108,7 @@ class OwnFacts:
 
 def find_builder(name: str) -> FactsBuilder:
     """Return the FACTS builder of a name in the policy."""
-    for builder in (OwnFacts(), GenericFacts()):
+    for builder in (UnclaimedFacts(), GenericFacts()):
         if builder.name == name:
             return builder
     return _load_builder(find_plugins(FACTS)[name])
@@ -156,10 +156,10 @@ def propose_by_rules(feedback: Feedback, view: FactsView, known: Iterable[Claim]
     M2 and modifier, unless the sentence says otherwise.
     """
     said = {_folded_claim(claim) for claim in known}
-    topic = excerpt(" ".join(without_aliases(view.label).split()) or f"run {view.run_id}", MAX_TOPIC)
+    topic = excerpt(" ".join(strip_aliases(view.label).split()) or f"run {view.run_id}", MAX_TOPIC)
     proposals: list[Proposal] = []
     texts = (feedback.pros, feedback.cons, feedback.other)
-    for sentence in (one for text in texts for one in sentences(without_aliases(text[: MAX_READ * 4]))):
+    for sentence in (one for text in texts for one in sentences(strip_aliases(text[: MAX_READ * 4]))):
         claim = _claim(sentence, view) if len(proposals) < MAX_PROPOSED else None
         if claim is not None and _folded_claim(claim) not in said:
             said.add(_folded_claim(claim))
@@ -176,8 +176,8 @@ def _claim(sentence: str, view: FactsView) -> Claim | None:
     given = {} if test.get("given") else {name: view.named[name] for name in NAMED if name in view.named}
     if given:
         test = {**test, "given": given}
-        metals = "–".join(without_aliases(given[name]) for name in ("M1", "M2") if name in given)
-        modifier = f"modifier {without_aliases(given['modifier'])}" if "modifier" in given else ""
+        metals = "–".join(strip_aliases(given[name]) for name in ("M1", "M2") if name in given)
+        modifier = f"modifier {strip_aliases(given['modifier'])}" if "modifier" in given else ""
         conditions = tuple(part for part in (metals, modifier) if part.strip())
     facts = {"source_run_ids": [view.run_id]}
     return Claim(claim_id="c1", status="hypothesis", facts=facts, inference=sentence, test=test, conditions=conditions)
@@ -215,9 +215,9 @@ class Candidates:
     cap: int = MAX_CANDIDATES
     top: int = MAX_CANDIDATES
 
-    def found(self, tenant: str, lane: Lane, summary: str) -> list[str]:
+    def most_similar(self, tenant: str, lane: Lane, summary: str) -> list[str]:
         """Return the items whose claims are most similar to a run's FACTS, best first."""
-        text = storable(summary).strip()
+        text = replace_unstorable(summary).strip()
         if not text or self.top == 0 or lane.name is None:
             return []
         scope = Scope(user_id=lane.user_id, namespace=lane.namespace or DEFAULT_NAMESPACE)

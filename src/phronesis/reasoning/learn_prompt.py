@@ -15,7 +15,7 @@ from phronesis.errors import Violation
 from phronesis.log.payloads import fit
 from phronesis.models.structured_client import drop_invalid
 from phronesis.reasoning.comparisons import read_comparison
-from phronesis.reasoning.laws.block_rules import MAX_CLAIMS, leaves
+from phronesis.reasoning.laws.block_rules import MAX_CLAIMS, iterate_leaves
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock, folded_name
 from phronesis.reasoning.learn_candidates import MAX_PROPOSED, MAX_TOPIC
@@ -60,7 +60,7 @@ def build_prompt(entry_id: str, facts: Mapping[str, Any], known: Mapping[str, Re
     return LearnPrompt("\n".join(lines), list(texts), told)
 
 
-def shown_to_rewrite(entry_id: str, block: ReasoningBlock, violations: Iterable[Violation]) -> str:
+def repair_prompt_data(entry_id: str, block: ReasoningBlock, violations: Iterable[Violation]) -> str:
     """Return a prompt's data for a repair: the text of a block's claims, and the rules that they break."""
     texts = [_json(words_of(claim)) for claim in block.claims]
     broken = [f"{one.rule}: {one.message}" for one in violations]
@@ -79,7 +79,7 @@ def words_of(claim: Claim) -> dict[str, Any]:
 def stands_in(quote: str, facts: Mapping[str, Any], told: str) -> bool:
     """Return whether a quote occurs in FACTS, in the shown or stored form, ignoring case and spaces."""
     wanted = _fold_text(quote)
-    texts = (one for one in leaves(facts) if isinstance(one, str))
+    texts = (one for one in iterate_leaves(facts) if isinstance(one, str))
     return wanted in _fold_text(told) or any(wanted in _fold_text(text) for text in texts)
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypedDict
 
 from phronesis.core.changes import Changes
-from phronesis.core.entries import Entry, Outcome, is_erased, item_stamps, payload_of
+from phronesis.core.entries import Entry, Outcome, is_erased, item_timestamps, payload_of
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge
 from phronesis.engine.handler import (
@@ -44,11 +44,11 @@ from phronesis.reasoning.llm_verdicts import (
     Classes,
     ModelVerdicts,
     Question,
+    ask_about_run,
     classes_of,
     decide_classes,
     may_go,
-    teach,
-    unknown_model,
+    unknown_model_result,
 )
 from phronesis.reasoning.proposal_filter import AcceptedProposal, ProposalFilter
 from phronesis.store.lane_view import LaneView
@@ -125,7 +125,7 @@ class LearnPreparer:
             seen = self.candidates.chosen(view, used, (), entry=entry)
         # Items the run used come first; if they suffice, no search is made.
         if len(seen) < self.candidates.cap:
-            found = self.candidates.found(bench.tenant, lane, self.telling.summary(run))
+            found = self.candidates.most_similar(bench.tenant, lane, self.telling.summary(run))
             with bench.view() as view:
                 seen = self.candidates.chosen(view, used, found, entry=entry)
         known = {item_id: current_block(item) for item_id, (item, _) in seen.items()}
@@ -149,13 +149,13 @@ class LearnPreparer:
         try:
             asker = self.asker(reference)
         except InputError:  # the policy changed since
-            return unknown_model(str(reference))
+            return unknown_model_result(str(reference))
         if asker is None:
             return None
         with bench.view() as view:
             evidence = evidence_before(view, question.known, question.entry)
         used = {item_id: frozenset(row.part for row in rows) for item_id, rows in evidence.items()}
-        return teach(asker, bench.tenant, replace(question, used=used))
+        return ask_about_run(asker, bench.tenant, replace(question, used=used))
 
     def _outcomes(
         self,
@@ -282,7 +282,7 @@ def _make_item(view: LaneView, entry: Entry, run: Item, proposed: Mapping[str, A
         source_type=RUN,
         source_ref=run.run_id,
         data={**{name: written[name] for name in WRITTEN if name in written}, "made_by": proposed["made_by"]},
-        **item_stamps(entry),
+        **item_timestamps(entry),
         **view.scope_fields(),
     )
 
@@ -302,7 +302,7 @@ class LearnForecast(NamedTuple):
     dropped: int
 
 
-def foretell(telling: RunFacts, run: Run, feedback: Feedback) -> LearnForecast:
+def forecast_learning(telling: RunFacts, run: Run, feedback: Feedback) -> LearnForecast:
     """Count the proposals of rules for a run's feedback, filtered by the gate and the run's own FACTS.
 
     The bank is not read, and no model is asked.

@@ -31,8 +31,8 @@ from phronesis.reasoning.learn_prompt import (
     build_prompt,
     claim_text,
     facts_text,
+    repair_prompt_data,
     rewritten_block,
-    shown_to_rewrite,
     stands_in,
     words_of,
 )
@@ -89,13 +89,13 @@ class ModelVerdicts:
         return f"{self.model} {PROMPT_VERSION}"
 
 
-def unknown_model(reference: str) -> ModelVerdicts:
+def unknown_model_result(reference: str) -> ModelVerdicts:
     """Return the result for a model whose gateway no longer exists: no answer, recorded as degraded."""
     outcome = degraded_outcome(ROLE, ModelUnavailable.code, model=reference, by=RULES)
     return ModelVerdicts(model=reference, outcomes=[outcome])
 
 
-def teach(asker: StructuredClient, tenant: str, question: Question) -> ModelVerdicts:
+def ask_about_run(asker: StructuredClient, tenant: str, question: Question) -> ModelVerdicts:
     """Ask about a run. Errors of models and servers are not raised; no transaction may be open during the call."""
     seen = build_prompt(question.entry.id, question.facts, question.known)
     answer: Answer[Lesson] = asker.ask(tenant, Task(prompt("learn"), seen.data, Lesson))
@@ -135,7 +135,7 @@ def _put_right(
     outside = made.action == "update" and made.item_id is None
     if outside or not violations or not _WORDING.issuperset(one.rule for one in violations):
         return None
-    answer = ask(shown_to_rewrite(entry_id, block, violations))
+    answer = ask(repair_prompt_data(entry_id, block, violations))
     right = None if answer is None else rewritten_block(block, answer, [one.claim_id for one in violations])
     return None if right is None or gate(text_of(right)) else text_of(right)
 
@@ -199,7 +199,7 @@ class Classes:
                     self.refuse(item_id, claim_id, "delete", REWORDED, "a proposal words the claim anew")
 
     def _delete(self, scales: ClaimJudge, item_id: str, claim: Claim, one: ClaimClass, row: dict[str, Any]) -> None:
-        if one.reason and against(claim, row["verdict"], scales.run.run_id) >= DEMOTION_CONTRA:
+        if one.reason and count_contradicting_runs(claim, row["verdict"], scales.run.run_id) >= DEMOTION_CONTRA:
             row |= {"delete": one.reason, "model": self.model}
             return
         why = f"fewer than {DEMOTION_CONTRA} runs contradict it, this one among them" if one.reason else "no reason"
@@ -211,7 +211,7 @@ def _is_of_run(claim: Claim, run_id: str) -> bool:
     return list(claim.facts.get("source_run_ids", ())) == [run_id]
 
 
-def against(claim: Claim, verdict: str, run_id: str) -> int:
+def count_contradicting_runs(claim: Claim, verdict: str, run_id: str) -> int:
     """Return the number of runs that contradict a claim with this one; 0 if this one is not among them.
 
     ``claim`` is in its current state; a run counts by its first verdict.
@@ -224,7 +224,7 @@ def against(claim: Claim, verdict: str, run_id: str) -> int:
 def may_go(claim: Claim, rows: Sequence[Mapping[str, Any]], run_id: str) -> bool:
     """Return whether enough runs contradict a claim for its deletion; ``rows`` are those of its item."""
     verdict = next((row["verdict"] for row in rows if row["claim_id"] == claim.claim_id), "irrelevant")
-    return against(claim, verdict, run_id) >= DEMOTION_CONTRA
+    return count_contradicting_runs(claim, verdict, run_id) >= DEMOTION_CONTRA
 
 
 def _words(block: ReasoningBlock) -> dict[str, dict[str, Any]]:

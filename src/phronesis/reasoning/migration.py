@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Patch
-from phronesis.core.entries import Entry, Outcome, is_erased, item_stamps, payload_of
+from phronesis.core.entries import Entry, Outcome, is_erased, item_timestamps, payload_of
 from phronesis.core.ids import LaneName, citation, derived_id, item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow
@@ -162,7 +162,7 @@ def _old(view: LaneView, entry: Entry) -> Item:
         trust=Trust.USER,
         source_type=SOURCE_TYPE,
         source_ref=payload.get("source_ref"),
-        **item_stamps(entry, at),
+        **item_timestamps(entry, at),
         **view.scope_fields(),
     )
 

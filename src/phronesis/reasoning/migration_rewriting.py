@@ -15,7 +15,7 @@ import pydantic
 from phronesis.core.confidence import ClaimStatus
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import Outcome
-from phronesis.core.text import storable
+from phronesis.core.text import replace_unstorable
 from phronesis.engine.handler import answer_outcomes, degraded_outcome
 from phronesis.engine.prompt_injection import find_order
 from phronesis.errors import Violation
@@ -27,7 +27,7 @@ from phronesis.reasoning.laws.block_rules import MAX_CLAIMS, is_id, read_draft
 from phronesis.reasoning.laws.claim_status import block_of, core_sentence, text_of
 from phronesis.reasoning.laws.facts import excerpt
 from phronesis.reasoning.laws.records import HEADER, Claim, ReasoningBlock, TakenOut
-from phronesis.reasoning.migration_sources import Statement, read_statements, says_something
+from phronesis.reasoning.migration_sources import Statement, has_content, read_statements
 
 RULES: Final = "migrate-rules/1"
 """Version of the rewriting rules. Raise it when they change."""
@@ -85,13 +85,13 @@ def rewrite_by_rules(old: OldMemory) -> Rewriting:
         return Rewriting(made_by=RULES, violations=[refused])
     if old.text.lstrip("\ufeff \t\n").startswith(HEADER):
         return _keep_block(old)
-    told = read_statements(storable(old.text))
+    told = read_statements(replace_unstorable(old.text))
     making = _ClaimsBuilder(old)
     for statement in told.statements:
         _add_statement(making, statement)
     conditions, limitations = (tuple(dict.fromkeys(making.everywhere[name])) for name in ("conditions", "limitations"))
     claims = [replace(claim, conditions=conditions, limitations=limitations) for claim in making.claims]
-    return lawful(old, told.title or old.title, claims, made_by=RULES, taken_out=making.taken_out)
+    return valid_blocks(old, told.title or old.title, claims, made_by=RULES, taken_out=making.taken_out)
 
 
 def _keep_block(old: OldMemory) -> Rewriting:
@@ -112,7 +112,7 @@ def refusal_of(text: str) -> Violation | None:
     return None if order is None else Violation(rule=ORDER, message=f"reads like an order to a model: {order.rule}")
 
 
-def lawful(
+def valid_blocks(
     old: OldMemory, title: str, claims: Sequence[Claim], *, made_by: str, taken_out: Sequence[TakenOut] = ()
 ) -> Rewriting:
     """Return the blocks of these claims, ten per block and renumbered, or the violations of all of them."""
@@ -147,7 +147,9 @@ def topic_of(old: OldMemory, title: str, claims: Sequence[Claim]) -> str:
     """Return a topic that the gate accepts: the title, the first words of a claim, or the memory's name."""
     first = core_sentence(claims[0].inference or claims[0].constraint)
     for text in (title, first):
-        topic = excerpt(" ".join(migration_sources.tidy_text(claim_gate.without_aliases(text)).split()), MAX_TOPIC)
+        topic = excerpt(
+            " ".join(migration_sources.clean_removed_aliases(claim_gate.strip_aliases(text)).split()), MAX_TOPIC
+        )
         if topic and not claim_gate.gate(text_of(ReasoningBlock(topic=topic))):
             return topic
     return f"Migrated memory {old.origin}"
@@ -155,11 +157,11 @@ def topic_of(old: OldMemory, title: str, claims: Sequence[Claim]) -> str:
 
 def _add_statement(making: _ClaimsBuilder, statement: Statement) -> None:
     """Add one statement: as a claim, as a condition or limitation of others, or to the statements left out."""
-    text = claim_gate.without_aliases(statement.text)
+    text = claim_gate.strip_aliases(statement.text)
     if text != statement.text:
         making.taken_out.append(TakenOut(claim_gate.KB_ALIAS, statement.text))
-        text = migration_sources.tidy_text(text)
-        if not says_something(text):
+        text = migration_sources.clean_removed_aliases(text)
+        if not has_content(text):
             return
     label = statement.label
     if text.endswith(("?", "？")):
@@ -193,7 +195,7 @@ def _claim(making: _ClaimsBuilder, text: str, label: str | None) -> None:
 
 
 def _orders(text: str, rule: str = claim_gate.NEXT_STEP) -> bool:
-    return claim_gate.find_violation(rule, claim_gate.without_quotations(claim_gate.fold(text))) is not None
+    return claim_gate.find_violation(rule, claim_gate.strip_quotations(claim_gate.fold(text))) is not None
 
 
 def _make_claim(old: OldMemory, inference: str, *, constraint: str = "") -> Claim:
@@ -250,7 +252,7 @@ def ask(asker: StructuredClient, tenant: str, old: OldMemory) -> tuple[Rewriting
         return None, ()
     boundary = choose_boundary(old.origin, [old.text, old.title])
     shown = f"{old.title}\n{old.text}" if old.title else old.text
-    answer = asker.ask(tenant, Task(prompt(ROLE), boundary.memory(storable(shown)), RewrittenMemory))
+    answer = asker.ask(tenant, Task(prompt(ROLE), boundary.memory(replace_unstorable(shown)), RewrittenMemory))
     outcomes = answer_outcomes(ROLE, answer, model=asker.name, by=RULES, kept_as=ANSWERS)
     made = None if answer.value is None else _rewriting_of(asker.name, old, answer.value)
     if made is None or not made.violations:
@@ -262,7 +264,7 @@ def ask(asker: StructuredClient, tenant: str, old: OldMemory) -> tuple[Rewriting
 def _rewriting_of(name: str, old: OldMemory, answer: RewrittenMemory) -> Rewriting:
     claims = [_checked_claim(old, one) for one in answer.claims]
     made_by = f"{name} {PROMPT_VERSION}"
-    made = lawful(old, old.title or _plain(answer.topic), claims, made_by=made_by)
+    made = valid_blocks(old, old.title or _plain(answer.topic), claims, made_by=made_by)
     found = [*made.violations, *_invented_parts(old, made)]
     return made if not found else Rewriting(made_by=made_by, violations=found)
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.core.serialization import digest
-from phronesis.core.text import UNSPACED, check_id, check_text, storable
+from phronesis.core.text import UNSPACED, check_id, check_text, replace_unstorable
 from phronesis.core.timestamps import isoformat, parse_past
 from phronesis.errors import InputError
 from phronesis.log import inputs
@@ -51,7 +51,7 @@ _EMPTY_BRACKETS: Final = re.compile(
 _LOOSE: Final = re.compile(r"\s{1,8}(?=[,.;:!?，。；：！？、)）])|(?<=[(（])\s{1,8}")
 
 
-def tidy_text(text: str) -> str:
+def clean_removed_aliases(text: str) -> str:
     """Return a text from which aliases were removed, without leftover brackets and gaps."""
     return " ".join(_LOOSE.sub("", _EMPTY_BRACKETS.sub("", text)).split()).strip(" ,，;；、")
 
@@ -163,7 +163,7 @@ def _row(member: object, n: int, scope: str | None, now: datetime) -> OldRow:
     known = inputs.metadata(row.get("metadata"), field=f"{place}.metadata")
     others = inputs.metadata({key: value for key, value in row.items() if key not in _KNOWN}, field=place)
     kind = row.get("kind")
-    payload: dict[str, Any] = {"content": storable(text), "source_ref": name, "metadata": {**others, **known}}
+    payload: dict[str, Any] = {"content": replace_unstorable(text), "source_ref": name, "metadata": {**others, **known}}
     if kind is not None and kind not in MIGRATED_KINDS:
         raise InputError(
             f"{place}.kind must be one of {', '.join(MIGRATED_KINDS)}, not {kind!r:.40}", field=f"{place}.kind"
@@ -172,7 +172,7 @@ def _row(member: object, n: int, scope: str | None, now: datetime) -> OldRow:
         payload["occurred_at"] = isoformat(parse_past(row["created_at"], field=f"{place}.created_at", now=now))
     title = next((one for one in (row.get("title"), known.get("title"), known.get("topic")) if one), None)
     if title is not None:
-        payload["title"] = storable(check_text(title, field=f"{place}.title"))
+        payload["title"] = replace_unstorable(check_text(title, field=f"{place}.title"))
     runs = _runs(row, known, f"{place}.run_ids")
     optional = {"kind": kind, "scope": scope, "run_ids": runs}
     payload |= {key: value for key, value in optional.items() if value}
@@ -267,7 +267,7 @@ def read_statements(text: str) -> ParsedMemory:
         elif label is not None:
             under = label if not rest else None
         if label != "title" or rest != told.title:
-            told.statements += [_statement(one, label or under) for one in _sentences(rest) if says_something(one)]
+            told.statements += [_statement(one, label or under) for one in _sentences(rest) if has_content(one)]
     return told
 
 
@@ -277,7 +277,7 @@ def _statement(sentence: str, under: Label | None) -> Statement:
     return Statement(text, label) if label is not None and text else Statement(_strip_bullet(sentence), under)
 
 
-def says_something(text: str) -> bool:
+def has_content(text: str) -> bool:
     """Return whether a text has at least two letters or digits, or a Chinese character."""
     return _SAID.search(text) is not None
 

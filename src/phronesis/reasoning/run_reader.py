@@ -62,7 +62,7 @@ class RunReader:
             lane = find_lane(unit, name)
             return None if lane is None else find_run(LaneView(unit, lane), run_id)
 
-    def need(self, tenant: str, name: LaneName, run_id: str) -> Item:
+    def require_run(self, tenant: str, name: LaneName, run_id: str) -> Item:
         """Return a run's item; NotFound if the lane has none of that id."""
         found = self.find(tenant, name, run_id)
         if found is None:
@@ -71,7 +71,7 @@ class RunReader:
 
     def get(self, tenant: str, name: LaneName, run_id: str) -> RunRecord:
         """Return a run; NotFound if the lane has none of that id."""
-        item = self.need(tenant, name, run_id)
+        item = self.require_run(tenant, name, run_id)
         with self.database.transaction(tenant, "read") as unit:
             return self._record(unit, get_lane(unit, lane_of_item(unit, item.id) or 0), name, item)
 
@@ -94,13 +94,13 @@ class RunReader:
         }
         return [{"item_id": one, "via": rows[0].via, "claims": claims[one]} for one, rows in by_item.items()]
 
-    def behind(self, tenant: str, name: LaneName) -> int | None:
+    def pending_lane(self, tenant: str, name: LaneName) -> int | None:
         """Return a lane's number if it has uninterpreted entries, else None."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             return lane.lane_id if lane is not None and lane.applied_seq < lane.head_seq else None
 
-    def waits(self, tenant: str, entry: Entry) -> bool:
+    def is_pending(self, tenant: str, entry: Entry) -> bool:
         """Return whether an entry is not interpreted yet."""
         with self.database.transaction(tenant, "read") as unit:
             return get_lane(unit, entry.lane_id).applied_seq < entry.seq

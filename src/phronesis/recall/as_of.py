@@ -69,7 +69,9 @@ def live_at(unit: Unit, lane: Lane, ids: Iterable[str], moment: int | None) -> d
     return {item.id: item for item in found if item.live}
 
 
-def drawn_by(unit: Unit, lane_id: int, edges: Sequence[AnyEntryRecord], moment: int | None) -> list[AnyEntryRecord]:
+def created_by_entry(
+    unit: Unit, lane_id: int, edges: Sequence[AnyEntryRecord], moment: int | None
+) -> list[AnyEntryRecord]:
     """Return the records created by an entry that was recorded by ``moment``; all for None.
 
     Records that were removed or replaced since are not restored.
@@ -83,7 +85,7 @@ def drawn_by(unit: Unit, lane_id: int, edges: Sequence[AnyEntryRecord], moment: 
 
 def edges_at(unit: Unit, lane: Lane, edges: Sequence[Edge], moment: int | None) -> list[Edge]:
     """Return the edges that existed at ``moment`` between items known by then; all for None."""
-    found = drawn_by(unit, lane.lane_id, edges, moment)
+    found = created_by_entry(unit, lane.lane_id, edges, moment)
     if moment is None or not found:
         return found
     ends = {(edge.from_kind, edge.from_id) for edge in found} | {(edge.to_kind, edge.to_id) for edge in found}
@@ -93,7 +95,7 @@ def edges_at(unit: Unit, lane: Lane, edges: Sequence[Edge], moment: int | None) 
     return [edge for edge in found if not {edge.from_id, edge.to_id} & later]
 
 
-def held_at(item: Item, moment: int) -> bool:
+def was_valid_at(item: Item, moment: int) -> bool:
     """Return whether an item was valid at ``moment``."""
     starts = item.valid_from is None or to_micros(item.valid_from) <= moment
     ends = item.valid_to is not None and to_micros(item.valid_to) <= moment
@@ -103,7 +105,7 @@ def held_at(item: Item, moment: int) -> bool:
 def as_known(unit: Unit, lane_id: int, items: Iterable[Item], wanted: ReadConditions) -> list[Item]:
     """Return the items that were known and valid at the requested times, as they were then."""
     found = list(items) if wanted.as_of is None else known_at(unit, lane_id, items, wanted.as_of)
-    return found if wanted.valid_at is None else [item for item in found if held_at(item, wanted.valid_at)]
+    return found if wanted.valid_at is None else [item for item in found if was_valid_at(item, wanted.valid_at)]
 
 
 def evidence_at(unit: Unit, lane_id: int, item_ids: Sequence[str], moment: int | None) -> dict[str, list[EvidenceRow]]:

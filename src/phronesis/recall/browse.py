@@ -21,7 +21,7 @@ from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound
 from phronesis.log.payloads import entry_of, fit, load_listed, texts_of
 from phronesis.recall.as_of import PageRequest, as_known, edges_at, history_at, known_at, page_of, visible_lanes
-from phronesis.recall.evidence import going_with, known_evidence, sources_of
+from phronesis.recall.evidence import items_with_same_content, known_evidence, sources_of
 from phronesis.store import conversations
 from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
@@ -84,7 +84,7 @@ class Browser:
             sources = [source for source in sources if find_entry(unit, source.entry_id) is not None]
             shown = count_uses(unit, lane.lane_id, item_id) if wanted.as_of is None else 0  # counts have no time
             use = uses_of(outcomes).get(item.id, UNUSED)
-            voices = evidence_fold.heard(row for row in rows if not row.part)
+            voices = evidence_fold.sum_judgements(row for row in rows if not row.part)
             return Explanation(
                 item=item,
                 sources=tuple(sources),
@@ -99,14 +99,18 @@ class Browser:
                 ),
             )
 
-    def going_with(self, tenant: str, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
-        """Return the live items to forget together with the ``chosen`` ones (`evidence.going_with`)."""
+    def items_with_same_content(self, tenant: str, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
+        """Return the live items to forget together with the ``chosen`` ones (`evidence.items_with_same_content`)."""
         with self.database.transaction(tenant, "read") as unit:
             lanes: dict[int, tuple[Lane, list[Item]]] = {}
             for item in chosen:
                 lane, found = find_item(unit, item.id)
                 lanes.setdefault(lane.lane_id, (lane, []))[1].append(found)
-            return [one for lane, named in lanes.values() for one in going_with(LaneView(unit, lane), named, words)]
+            return [
+                one
+                for lane, named in lanes.values()
+                for one in items_with_same_content(LaneView(unit, lane), named, words)
+            ]
 
     def made_by(self, tenant: str, entry: Entry) -> Sequence[Item]:
         """Return the items that an entry made or changed, as it left them, in order."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from phronesis.core.ids import Scope
-from phronesis.core.items import PROSPECTIVE, Item, surfaces, urgency
+from phronesis.core.items import PROSPECTIVE, Item, is_due_within, urgency
 from phronesis.core.proposals import USER
 from phronesis.core.relations import NAME, Entity, normal_name
 from phronesis.core.reports import RELATIONS, EntityName, EntityRecord, entity_kind
@@ -24,7 +24,7 @@ from phronesis.store.eligible import ReadConditions
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, get_lane
 from phronesis.store.relations import (
-    MentionSum,
+    MentionCount,
     StatedValue,
     lane_entities,
     lane_of_entity,
@@ -35,7 +35,7 @@ from phronesis.store.relations import (
 
 
 @dataclass(frozen=True, slots=True)
-class EntityBook:
+class EntityReader:
     """Reads entities. It never writes."""
 
     database: Database
@@ -79,7 +79,7 @@ class _LaneEntities:
         self._families: dict[str, list[Entity]] = defaultdict(list)
         for row in self._rows.values():
             self._families[row.canonical_id or row.id].append(row)
-        self._subjects: dict[str, list[MentionSum]] = defaultdict(list)
+        self._subjects: dict[str, list[MentionCount]] = defaultdict(list)
         for one in sums_by_subject(unit, lane.lane_id):
             self._subjects[normal_name(one.named)].append(one)
         named = {one.named: one for one in sums_by_entity(unit, lane.lane_id)}
@@ -190,7 +190,7 @@ def names_of_user(items: Iterable[Item], lanes: Sequence[Lane]) -> set[str]:
     return names | {normal_name(item.value if isinstance(item.value, str) else item.content) for item in told}
 
 
-def told_names(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions) -> set[str]:
+def names_of_user_in_lanes(unit: Unit, lanes: Sequence[Lane], wanted: ReadConditions) -> set[str]:
     """Return the normal names by which the lanes' memories refer to the user, at the requested times.
 
     Names from all agents count: attributes narrow what is shown, not who the user is.
@@ -206,7 +206,7 @@ def is_about(item: Item, names: AbstractSet[str]) -> bool:
     return item.subject is None or normal_name(item.subject) in names
 
 
-def near_user(
+def items_close_to_user(
     unit: Unit, lanes: Sequence[Lane], items: Sequence[Item], names: AbstractSet[str], wanted: ReadConditions
 ) -> set[str]:
     """Return the ids of the items whose subject is close to the user of ``names``.
@@ -248,7 +248,7 @@ MAX_OPEN: Final = 1_000
 _LAST: Final = datetime.max.replace(tzinfo=UTC) - timedelta(seconds=1)
 
 
-def asked_at(wanted: ReadConditions, now: datetime) -> datetime:
+def reference_time(wanted: ReadConditions, now: datetime) -> datetime:
     """Return the reference time of due items: the requested time, else ``now``."""
     moment = wanted.as_of if wanted.valid_at is None else wanted.valid_at
     return now if moment is None else from_micros(moment)
@@ -265,9 +265,11 @@ def due_items(
     horizon = latest + min(within, _LAST - latest)
     asked = dataclasses.replace(wanted, kinds=PROSPECTIVE, due_by=to_micros(horizon))
     found = [
-        item for item in items_of(unit, lanes, asked, limit=MAX_OPEN, weightiest=True) if surfaces(item, now, within)
+        item
+        for item in items_of(unit, lanes, asked, limit=MAX_OPEN, weightiest=True)
+        if is_due_within(item, now, within)
     ]
     names = names_of_user((), lanes)
     if not all(is_about(item, names) for item in found):  # about somebody else, or about the user under another name
-        names = told_names(unit, lanes, wanted)
+        names = names_of_user_in_lanes(unit, lanes, wanted)
     return sorted((item for item in found if is_about(item, names)), key=urgency)

@@ -11,7 +11,7 @@ from phronesis.core.relations import OUTDATED_BY, Edge, EvidenceRow
 from phronesis.core.results import Evidence, Source
 from phronesis.core.timestamps import to_micros
 from phronesis.index.tokens import question_terms
-from phronesis.recall.as_of import drawn_by, known_at, live_at
+from phronesis.recall.as_of import created_by_entry, known_at, live_at
 from phronesis.store.database import Unit
 from phronesis.store.deltas import deltas_of_items, edits_of_items
 from phronesis.store.eligible import ReadConditions
@@ -45,7 +45,7 @@ def snippet(text: str, words: Sequence[str] = ()) -> str:
     return ("…" if start else "") + flat[start:end].strip() + ("…" if end < len(flat) else "")
 
 
-def own_source(item: Item, *, quote: str | None = None) -> Source:
+def source_of_item(item: Item, *, quote: str | None = None) -> Source:
     """Return an item's own source: the entry that made it, and its text then (default: its current text)."""
     return Source(
         entry_id=item.entry_id,
@@ -64,8 +64,8 @@ def _stating_sources(item: Item, deltas: Sequence[Delta]) -> list[Source]:
     """
     changed = [delta for delta in deltas if "content" in delta.patch]
     if not changed:
-        return [own_source(item)]
-    first = own_source(item, quote=changed[0].patch["content"][0])
+        return [source_of_item(item)]
+    first = source_of_item(item, quote=changed[0].patch["content"][0])
     edits = [delta for delta in changed if not (delta.evidence_added or delta.evidence_removed)]
     if not edits or item.content == first.quote:  # reverted
         return [first]
@@ -103,7 +103,7 @@ def sources_of(
         found = sorted(rows.get(item.id, ()), key=lambda row: (row.recorded_at, row.span_start or 0, row.source_key))
         said = [row for row in found if row.polarity == "source"]
         if said:  # confirmations are among the sources already
-            itself = own_source(item)
+            itself = source_of_item(item)
             own = [row for row in said if row.source_item_id is None and row.source_entry_id == item.entry_id]
             out[item.id] = [itself] * bool(own) + [_source(row, quoted) for row in said if row not in own]
             continue
@@ -189,7 +189,7 @@ _AGGREGATED: Final = frozenset({"trait", "pattern", "principle", "cycle", "summa
 """Kinds with many sources: one is forgotten if all its sources are."""
 
 
-def going_with(view: LaneView, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
+def items_with_same_content(view: LaneView, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
     """Return the live items of a lane with the same content as the ``chosen`` ones, without these.
 
     These are items derived from a chosen message, the source messages of a chosen item, and items of any kind with the
@@ -267,12 +267,12 @@ def _equal(view: LaneView, items: Sequence[Item]) -> list[Item]:
     return out
 
 
-def asks_for_past(text: str) -> bool:
+def is_about_past(text: str) -> bool:
     """Return whether a question asks about an earlier state or a change; English and Chinese."""
     return _BEFORE.search(text[:MAX_QUESTION]) is not None
 
 
-def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], asked: "Query") -> list[Evidence]:
+def attach_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], asked: "Query") -> list[Evidence]:
     """Return the evidence with its conflicts, and with what may have outdated it.
 
     If the question asks about the past, each item is followed by those it superseded, which have no score of their own.
@@ -282,9 +282,9 @@ def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], a
         return list(found)
     beside: dict[str, list[tuple[Edge, Item]]] = {}
     before: dict[str, list[Evidence]] = {}
-    past = asks_for_past(asked.text) and not asked.wanted.filters
+    past = is_about_past(asked.text) and not asked.wanted.filters
     for lane in lanes:
-        beside |= live_beside(unit, lane, derived, asked.wanted.as_of)
+        beside |= live_conflicts(unit, lane, derived, asked.wanted.as_of)
         if past:
             before |= _earlier_values(unit, lane, found, asked.wanted)
     shown = {one.item.id for one in found}
@@ -303,10 +303,10 @@ BESIDE: Final = ("contradicts", OUTDATED_BY)
 """Types of edges to what an item is shown beside."""
 
 
-def live_beside(unit: Unit, lane: Lane, ids: Sequence[str], as_of: int | None) -> dict[str, list[tuple[Edge, Item]]]:
+def live_conflicts(unit: Unit, lane: Lane, ids: Sequence[str], as_of: int | None) -> dict[str, list[tuple[Edge, Item]]]:
     """Return, by item, what contradicts it or may have outdated it and is valid too, or was ``as_of`` a time."""
     edges = read_edges(unit, lane.lane_id, ids, types=BESIDE)
-    edges = drawn_by(unit, lane.lane_id, edges, as_of)
+    edges = created_by_entry(unit, lane.lane_id, edges, as_of)
     ends = {one for edge in edges for one in (edge.from_id, edge.to_id)}
     live = live_at(unit, lane, sorted(ends), as_of)
     out: dict[str, list[tuple[Edge, Item]]] = {}
@@ -323,7 +323,7 @@ def _earlier_values(
     for _ in range(MAX_STEPS):
         ends = {ids[-1] if ids else start: start for start, ids in line.items()}
         edges = read_edges(unit, lane.lane_id, ends, types=("supersedes",))
-        edges = drawn_by(unit, lane.lane_id, edges, wanted.as_of)
+        edges = created_by_entry(unit, lane.lane_id, edges, wanted.as_of)
         taken = {older for ids in line.values() for older in ids}
         added = [edge for edge in edges if edge.to_id not in taken and edge.to_id not in line]
         for edge in added:

@@ -217,7 +217,7 @@ class _SelectedResult:
     messages: frozenset[_Key]
 
 
-def without_duplicates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], list[Fate]]:
+def deduplicate_candidates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], list[Fate]]:
     """Return the candidates (best first) without duplicates, and the fates of those dropped.
 
     The first candidate of a key or a message stays: a memory adds nothing if its source messages are already cited. A
@@ -301,7 +301,7 @@ def fuse(candidates: Sequence[Candidate], rules: FusionRules, *, limit: int) -> 
     The order of the given candidates does not matter; ``score`` of the evidence becomes its relevance, or the
     reranker's score, from 0 to 1.
     """
-    once, dropped = without_duplicates(sorted(candidates, key=lambda one: one.order))
+    once, dropped = deduplicate_candidates(sorted(candidates, key=lambda one: one.order))
     allowed, over = _diversify(once, rules)
     kept, others = fill_places(allowed, rules, limit)
     dropped += over

@@ -14,7 +14,7 @@ from phronesis.core.items import CORRECTED, Item
 from phronesis.core.lazy_loading import lazy_module
 from phronesis.core.results import Degraded, Evidence, SearchResult
 from phronesis.core.retrieval_plan import Store
-from phronesis.core.statements import plain_form
+from phronesis.core.statements import compared_form
 from phronesis.errors import ModelError
 from phronesis.index.projections import chunk_start, of_content
 from phronesis.index.tokens import search_terms, tokenize, wholes
@@ -37,7 +37,7 @@ else:
 # Removing repeats: an item and its source message, or a message and its repetitions.
 
 
-def said_in(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None) -> dict[str, frozenset[str]]:
+def source_messages(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None) -> dict[str, frozenset[str]]:
     """Return, by item, the lane's source messages (ids of items) of extracted items.
 
     An item that was corrected since, or whose message was, has no source message here: the two say different things.
@@ -84,7 +84,7 @@ def repeats(ranked: Iterable[Item]) -> dict[str, list[Item]]:
     found: dict[tuple[object, ...], list[Item]] = {}
     for item in ranked:
         if item.kind == "message":
-            words = (item.user_id, item.namespace, item.role, item.name, item.quarantine, plain_form(item.content))
+            words = (item.user_id, item.namespace, item.role, item.name, item.quarantine, compared_form(item.content))
             found.setdefault(words, []).append(item)
     return {
         one[0].id: sorted(one, key=lambda item: item.occurred_at or item.recorded_at, reverse=True)
@@ -307,7 +307,7 @@ def merge_stores(results: Mapping[Store, SearchResult], limit: int, *, explain: 
         degraded=tuple(dict.fromkeys(one for result in results.values() for one in result.degraded)),
         channels=tuple(sorted({one for found in results.values() for one in found.channels})),
     )
-    return result if explain else without_why(result)
+    return result if explain else drop_signals(result)
 
 
 def drop_below(result: SearchResult, least: float | None) -> SearchResult:
@@ -318,7 +318,7 @@ def drop_below(result: SearchResult, least: float | None) -> SearchResult:
     return replace(result, evidence=kept, abstained=result.abstained or not kept)
 
 
-def without_why(result: SearchResult) -> SearchResult:
+def drop_signals(result: SearchResult) -> SearchResult:
     """Return a result whose evidence has no ``why``."""
     return replace(result, evidence=tuple(replace(one, why=None) for one in result))
 

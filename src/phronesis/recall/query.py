@@ -18,15 +18,15 @@ from phronesis.core.proposals import USER
 from phronesis.core.relations import NAME, Entity, normal_name
 from phronesis.core.results import Degraded, SearchResult
 from phronesis.core.retrieval_plan import MODES, Mode, Store, SubQuery, TimeWindow
-from phronesis.core.text import UNSPACED, storable
-from phronesis.core.values import FAMILY, plain_relative
+from phronesis.core.text import UNSPACED, replace_unstorable
+from phronesis.core.values import FAMILY, canonical_relative
 from phronesis.errors import ModelError
 from phronesis.index.tokens import question_terms, search_terms, term_hash
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.as_of import items_of
 from phronesis.recall.asked_keys import AskedKey
-from phronesis.recall.entities import is_about, told_names
+from phronesis.recall.entities import is_about, names_of_user_in_lanes
 from phronesis.recall.scope_index import LaneIndex, LaneLayout, subject_code
 from phronesis.recall.scoring.lane_arrays import Floats, Mask
 from phronesis.recall.scoring.signals import DayRange, Question, Voice, Wording, asks_when
@@ -51,7 +51,9 @@ def names_in(text: str) -> set[str]:
 
     For Chinese, which has no spaces, runs of two to four characters are candidates too.
     """
-    held = storable(text)  # normalised like stored names; an address may contain characters that no database accepts
+    held = replace_unstorable(
+        text
+    )  # normalised like stored names; an address may contain characters that no database accepts
     words = [word.strip(".,;:!?-") for word in _WORD.findall(_POSSESSIVE.sub(" ", held))][:MAX_QUERY_WORDS]
     out: set[str] = set()
     for start in range(len(words)):
@@ -168,10 +170,10 @@ def _names_of(unit: Unit, lane: Lane, asked: AskedKey, wanted: ReadConditions) -
     """Return the normal names under which memories speak of whom a question asks of."""
     about = asked.about or USER
     if about == USER:
-        return told_names(unit, [lane], wanted)
-    names = {normal_name(about), normal_name(plain_relative(about))}
+        return names_of_user_in_lanes(unit, [lane], wanted)
+    names = {normal_name(about), normal_name(canonical_relative(about))}
     if asked.related is not None:
-        of_user = told_names(unit, [lane], wanted)
+        of_user = names_of_user_in_lanes(unit, [lane], wanted)
         told = [item for item in _under(unit, lane, (asked.related,), wanted) if is_about(item, of_user)]
         # Of several children each may be meant, unless only one of them is said to be what the question calls them.
         told = [item for item in told if normal_name(about) in normal_name(item.content)] or told
@@ -240,7 +242,7 @@ class SearchOptions:
         found = [Wording([term_hash(term) for term in search_terms(one.text)], one.weight) for one in self.wordings]
         return [one for one in found if one.terms]
 
-    def stretch(self) -> DayRange | None:
+    def window_bounds(self) -> DayRange | None:
         """Return the first and the last day of the window."""
         if self.window is None:
             return None
@@ -319,12 +321,12 @@ def read_question(
     (ordinals) of the scope, or empty: a date without a year is tried in each of its years. If ``manner`` has a window,
     no other time is parsed.
     """
-    words, window = manner.words_of(text), manner.stretch()
+    words, window = manner.words_of(text), manner.window_bounds()
     found = [] if window is not None else find_times(text[:MAX_DATED], now, lean=-1)
-    others = question_terms(without_names(_without_times(words, found), speakers)) if found else []
+    others = question_terms(remove_names(_without_times(words, found), speakers)) if found else []
     # "Yesterday" in a text is another day than in the question.
     words = _without_times(words, [time for time in found if time.relative])
-    terms = question_terms(without_names(words, speakers)) or question_terms(words)
+    terms = question_terms(remove_names(words, speakers)) or question_terms(words)
     if found and not others:
         terms = []  # "What did I do on November 18?" asks for that day, not for texts with an 18
     return Question(
@@ -383,7 +385,7 @@ def spoken_names(text: str, names: Collection[str]) -> set[str]:
     return {name for name in names if name and name in folded and _pattern(name).search(folded) is not None}
 
 
-def without_names(text: str, names: Collection[str]) -> str:
+def remove_names(text: str, names: Collection[str]) -> str:
     """Remove names (normal forms) from a text."""
     for name in sorted(names, key=len, reverse=True)[:_NAMES_LOOKED_AT]:
         text = _pattern(name).sub(" ", text)

@@ -18,7 +18,7 @@ from phronesis.core.ids import REMOTE_PREFIX, Scope, derived_id
 from phronesis.core.items import KINDS, Item, Trust
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult, Source
 from phronesis.core.retrieval_plan import MAX_QUERIES, RetrievalPlan, SubPlan, SubQuery
-from phronesis.core.text import storable
+from phronesis.core.text import replace_unstorable
 from phronesis.core.timestamps import optional_micros
 from phronesis.errors import AnswerRejected, Closed, InputError, MissingExtra, ModelError, ModelRefused
 from phronesis.index.tokens import tokenize
@@ -96,9 +96,11 @@ def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings) -> Query:
         as_of=optional_micros(plan.as_of),
         valid_at=optional_micros(plan.valid_at),
     )
-    names = tuple(map(storable, plan.entities))  # a plan may come from a caller or a model
+    names = tuple(map(replace_unstorable, plan.entities))  # a plan may come from a caller or a model
     manner = SearchOptions(wordings=others, modes=tuple(sub.modes), names=names, signals=True, encodings=encodings)
-    return Query(storable(main.text), plan.scope, wanted, sub.limit, explain=True, store=sub.store, manner=manner)
+    return Query(
+        replace_unstorable(main.text), plan.scope, wanted, sub.limit, explain=True, store=sub.store, manner=manner
+    )
 
 
 def _make_result(sub: SubPlan, query: Query, found: SearchResult, ignored: Sequence[str]) -> RetrieverResult:

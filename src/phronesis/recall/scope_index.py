@@ -22,7 +22,7 @@ from phronesis.store.database import Unit
 from phronesis.store.documents import IndexedDocument, changed_documents, document_texts, read_vectors, stack_embeddings
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import HOMES, MEMORY, Home
+from phronesis.store.schema import HOMES, MEMORY, TableSet
 
 CACHE_BYTES: Final = 256 * 1024 * 1024
 """Maximum bytes of all lanes' indexes in one process: about 170,000 documents with 384-dimensional vectors."""
@@ -48,7 +48,7 @@ NEVER: Final = 2**63 - 1
 ANSWERS: Final = 16
 """Number of queries whose item masks a lane's index caches, one byte per item each."""
 
-Key = tuple[str, int, bool, Home]
+Key = tuple[str, int, bool, TableSet]
 
 
 _COLUMNS: Final = (
@@ -84,7 +84,7 @@ class LaneIndex:
     lane_id: int
     history: bool
     epoch: int
-    home: Home = MEMORY
+    home: TableSet = MEMORY
     seen_seq: int = 0
     lexical: ScopeIndex = field(default_factory=ScopeIndex)
     vectors: VectorScope | None = None
@@ -331,7 +331,7 @@ class ScopeIndexes:
     _sizes: dict[Key, int] = field(default_factory=dict)
     _held: int = 0
 
-    def of(self, unit: Unit, lane: Lane, *, history: bool = False, home: Home = MEMORY) -> LaneIndex:
+    def of(self, unit: Unit, lane: Lane, *, history: bool = False, home: TableSet = MEMORY) -> LaneIndex:
         """Return a lane's index of a store as of this transaction. Hold ``lock`` while using it.
 
         A lane whose epoch changed (rebuilt, erased) is loaded again, so that no erased text stays in memory.

@@ -18,17 +18,17 @@ from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.as_of import as_known, searched_lanes
 from phronesis.recall.asked_keys import find_asked_key
-from phronesis.recall.evidence import asks_for_past, snippet, sources_of, with_related
+from phronesis.recall.evidence import attach_related, is_about_past, snippet, sources_of
 from phronesis.recall.hits import (
     Hit,
     best_hits,
     deduplicate_messages,
+    drop_signals,
     latest_first,
     merge_stores,
     repeats,
-    said_in,
+    source_messages,
     stores_of,
-    without_why,
 )
 from phronesis.recall.query import (
     Asking,
@@ -63,7 +63,7 @@ from phronesis.store.documents import document_texts, read_vectors, stack_embedd
 from phronesis.store.eligible import ReadConditions, eligible_ids
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import MEMORY, RESOURCES, Home, home_named
+from phronesis.store.schema import MEMORY, RESOURCES, TableSet, home_named
 from phronesis.traits.laws.strength import TRAIT
 
 RESCORED: Final = 50
@@ -102,7 +102,7 @@ class Formulas:
     words: Formula = A12
     dense: Formula = B12
 
-    def of(self, home: Home, *, dense: bool) -> Formula:
+    def of(self, home: TableSet, *, dense: bool) -> Formula:
         """Return the formula of a store."""
         if home is RESOURCES:
             return SECTIONS if dense else A12
@@ -127,7 +127,7 @@ class Searcher:
         if len(found) > 1:
             return merge_stores(found, query.limit, explain=query.explain)
         only = next(iter((found or results).values()))
-        return only if len(results) == 1 or query.explain else without_why(only)
+        return only if len(results) == 1 or query.explain else drop_signals(only)
 
     def _search_stores(self, tenant: str, query: Query, stores: Sequence[Store]) -> dict[Store, SearchResult]:
         """Search the non-empty stores in one transaction; most scopes hold no documents."""
@@ -136,7 +136,7 @@ class Searcher:
             vector, degraded = query.manner.encoded(self.embedders, encoder, query.text)
             with self.database.transaction(tenant, "read") as unit, self.indexes.lock:
                 seen, model = searched_lanes(unit, query.scope)
-                if model is not None and self.embedders.moved(tenant, model[0]):
+                if model is not None and self.embedders.note_active_model(tenant, model[0]):
                     continue  # reembedded since the last search: encode the question again
                 if encoder is None or vector is None or (model is not None and model[0] != encoder.name):
                     model = None  # the vectors' model is not loaded here: use words alone
@@ -169,7 +169,7 @@ class Searcher:
             channels=_channels(signals),
         )
 
-    def _lanes(self, unit: Unit, seen: Sequence[Lane], query: Query, home: Home) -> list[_Lane]:
+    def _lanes(self, unit: Unit, seen: Sequence[Lane], query: Query, home: TableSet) -> list[_Lane]:
         out = []
         for lane in seen:
             index = self.indexes.of(unit, lane, history=query.wanted.past, home=home)
@@ -259,7 +259,7 @@ class Searcher:
                 found = [item for item in found if not is_over(item, from_micros(wanted.now))]
             items.update({item.id: item for item in found})
             sources.update(sources_of(unit, lane_id, found, as_of=wanted.as_of))
-            said.update(said_in(unit, lane_id, found, as_of=wanted.as_of))
+            said.update(source_messages(unit, lane_id, found, as_of=wanted.as_of))
         by_item = {lanes[hit.lane].index.item_ids[hit.row]: hit for hit in hits}
         ranked = [one for one in by_item if one in items]
         again = repeats(items[one] for one in ranked)
@@ -285,9 +285,9 @@ class Searcher:
             score = round(formula.scale.score(hit.score), DIGITS)
             told_once = tuple(told_in) if len(told_in) == 1 else tuple(dict.fromkeys(told_in))
             out.append(Evidence(item, score, matched, told_once, why=why, same=same))
-        if not dated and not asks_for_past(query.text):
+        if not dated and not is_about_past(query.text):
             out = latest_first(out, query.text)
-        return with_related(unit, [lane.lane for lane in lanes], out, query)
+        return attach_related(unit, [lane.lane for lane in lanes], out, query)
 
 
 def _match(index: LaneIndex, hit: Hit, item: Item, texts: Mapping[str, str], words: Sequence[str]) -> Match:
@@ -313,7 +313,7 @@ def _explain(
                 "user_id": lane.lane.user_id,
                 "namespace": lane.lane.namespace,
                 "documents": len(lane.laid.layout),
-                "without_vector": len(lane.index.unembedded) if encoder is not None else None,
+                "count_unembedded": len(lane.index.unembedded) if encoder is not None else None,
             }
             for lane in lanes
         ],

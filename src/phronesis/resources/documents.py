@@ -139,14 +139,14 @@ class Version:
         """Return whether it only lists a document whose text was not read."""
         return payload_of(self.entry, ResourcePayload).get("mode") == LISTED
 
-    def described(self, document: Item | None) -> dict[str, Any]:
+    def type_and_metadata(self, document: Item | None) -> dict[str, Any]:
         """Return the type and metadata of its items: its own, else those of ``document``."""
         type_ = payload_of(self.entry, ResourcePayload).get("type") or DOCUMENT
         if document is None:
             return {"source_type": type_, "metadata": {}, **self.said}
         return {"source_type": document.source_type or type_, "metadata": document.metadata, **self.said}
 
-    def otherwise(self, item: Item) -> dict[str, Any]:
+    def changed_fields(self, item: Item) -> dict[str, Any]:
         """Return the described fields that differ from an item's."""
         return {name: value for name, value in self.said.items() if getattr(item, name) != value}
 
@@ -279,7 +279,7 @@ def project_section(item: Item) -> list[Part]:
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceBook:
+class ResourceReader:
     """Reads documents. Read-only."""
 
     database: Database

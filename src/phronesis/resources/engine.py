@@ -30,7 +30,7 @@ def _open_documents(platform: Platform) -> OpenEngine:
 
 def _open_references(platform: Platform) -> OpenEngine:
     rules = platform.policy.of(policy_section.ResourcePolicy).resources
-    return OpenEngine(decorations={"turn": partial(ingestion.with_references, rules=rules)})
+    return OpenEngine(decorations={"turn": partial(ingestion.extend_turns, rules=rules)})
 
 
 def _projections() -> "Mapping[str, Projection]":
@@ -38,7 +38,7 @@ def _projections() -> "Mapping[str, Projection]":
 
 
 def _with_sections(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
-    return handlers.with_sections(view, entry, changes, held) if touches(changes, held, "document") else changes
+    return handlers.add_section_changes(view, entry, changes, held) if touches(changes, held, "document") else changes
 
 
 ENGINE: Final = Engine(
@@ -48,7 +48,7 @@ ENGINE: Final = Engine(
         Part(open=_open_documents, verbs=("resource",), components=("documents",)),
         Part(open=_open_references, decorated=("turn",)),
         Part(
-            open=lambda platform: OpenEngine(components={"resources": documents.ResourceBook(platform.database)}),
+            open=lambda platform: OpenEngine(components={"resources": documents.ResourceReader(platform.database)}),
             components=("resources",),
         ),
     ),

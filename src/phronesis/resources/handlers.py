@@ -22,7 +22,7 @@ from phronesis.store.lane_view import LaneView
 # Sections follow their document when it is archived, restored, or marked as wrong.
 
 
-def with_sections(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+def add_section_changes(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
     """Return the changes with those of the sections of documents that are archived or restored."""
     taken = {patch.item_id for patch in changes.patches}
     patches: list[Patch] = []
@@ -56,7 +56,7 @@ _SHORTER: Final = "an older version of the document came in between"
 _OVER: Final = ("superseded", "retired")
 
 
-def stated_at(view: LaneView, document: Item) -> dict[str, datetime]:
+def validity_starts(view: LaneView, document: Item) -> dict[str, datetime]:
     """Return the time from which each version of a document is valid, by its entry; without rolled-back versions."""
     stated = {document.entry_id: document.occurred_at or document.recorded_at}
     for row in view.evidence([document.id]).get(document.id, ()):
@@ -67,11 +67,11 @@ def stated_at(view: LaneView, document: Item) -> dict[str, datetime]:
 
 def metadata_patches(version: Version, document: Item, sections: Sequence[Item]) -> list[Patch]:
     """Return updates of the type and metadata of a document and its sections for a version with the same text."""
-    fields = version.otherwise(document)
+    fields = version.changed_fields(document)
     if "source_type" in fields:
         fields["data.type"] = fields["source_type"]
     patches = [Patch(document.id, fields, DESCRIBED)] if fields else []
-    return patches + [Patch(one.id, other, DESCRIBED) for one in sections if (other := version.otherwise(one))]
+    return patches + [Patch(one.id, other, DESCRIBED) for one in sections if (other := version.changed_fields(one))]
 
 
 def _words_of(items: Iterable[Item]) -> dict[str, SectionText]:
@@ -86,7 +86,7 @@ class _AdjacentVersion:
     words: Mapping[str, SectionText]
     items: Mapping[str, Item]
 
-    def says(self, version: Version, ids: Sequence[str]) -> bool:
+    def has_same_sections(self, version: Version, ids: Sequence[str]) -> bool:
         """Return whether it consists of these sections under the same title."""
         return self.row is not None and list(self.words) == list(ids) and self.row.title == version.title
 
@@ -124,9 +124,9 @@ class History:
             for one in (*(after.items[one] for one in later.kept.values()), document)
             if one.valid_from is not None and one.valid_from > at
         ]
-        if before.says(version, ids):
+        if before.has_same_sections(version, ids):
             return Changes(evidence=evidence)
-        if after.says(version, ids):
+        if after.has_same_sections(version, ids):
             return Changes(patches=self._with_description(since, after), evidence=evidence)
         number = 1 + max(row.number for row in self.view.document_versions(document.id))
         edges = [version.edge("parent_of", document.id, one.id) for one in made.values()]
@@ -134,7 +134,7 @@ class History:
         edges += [version.edge("supersedes", made[n].id, old) for n, old in replaced.items()]
         by = {old: made[n] for n, old in replaced.items()}
         shorter = self._ended_before(before, own.keys() - set(kept.values()), by)
-        type_ = version.described(document)["source_type"]
+        type_ = version.type_and_metadata(document)["source_type"]
         return Changes(
             items=[*made.values()],
             patches=[*since, *shorter],
@@ -170,7 +170,7 @@ class History:
         """Return the sections that only this version has, ended at the beginning of the next one."""
         until, by = min((at, entry_id) for entry_id, at in self.stated.items() if at > self.version.at)
         suspects = suspected_texts(self.outcomes)
-        fields = self.version.described(self.document) | self.view.scope_fields() | {"valid_to": until}
+        fields = self.version.type_and_metadata(self.document) | self.view.scope_fields() | {"valid_to": until}
         out = {}
         for n in places:
             over: dict[str, Any] = {"ended": "retired", "ended_by": by if after.row is None else after.row.entry_id}
@@ -224,7 +224,7 @@ def apply_resource(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     if document is not None and version.listed and document.data.get("sections"):
         return Changes(evidence=version.evidence([document]))  # a list of documents says nothing of their words
     if document is not None and payload_of(entry, ResourcePayload).get("occurred_at") is not None:
-        stated = stated_at(view, document)
+        stated = validity_starts(view, document)
         if version.at < max(stated.values()):
             return History(view, version, document, stated, outcomes).changes()
     present = {} if document is None else view.items(document.data.get("sections", ()))
@@ -264,7 +264,7 @@ class _VersionWriter:
         fields = {
             "title": version.title,
             "media_type": version.media_type,
-            "type": version.described(self.document)["source_type"],
+            "type": version.type_and_metadata(self.document)["source_type"],
             "number": number,
             "characters": len(version.text),
             "sections": list(ids),
@@ -307,7 +307,7 @@ class _VersionWriter:
             occurred_at=version.at,
             valid_from=version.at,
             data=data,
-            **version.described(None),
+            **version.type_and_metadata(None),
             **self.view.scope_fields(),
         )
         return [made], []
@@ -315,7 +315,7 @@ class _VersionWriter:
     def _make_sections(self) -> dict[int, Item]:
         """Return the new sections, by place."""
         suspects = suspected_texts(self.outcomes)
-        fields = self.version.described(self.document) | self.view.scope_fields()
+        fields = self.version.type_and_metadata(self.document) | self.view.scope_fields()
         return {
             n: suspects.held(n, self.version.section(n, self._document_id, fields))
             for n in range(len(self.version.words))
@@ -336,7 +336,7 @@ class _VersionWriter:
             if item.status != "active":
                 fields["status"] = "active"
             reason = _MOVED if fields else DESCRIBED
-            fields |= version.otherwise(item)
+            fields |= version.changed_fields(item)
             if fields:
                 out.append(Patch(one, fields, reason))
         return out

@@ -19,7 +19,7 @@ from phronesis.core.changes import Changes, ChildEntry
 from phronesis.core.entries import Entry, Outcome, ReadDocument, Section, TurnPayload, is_erased, payload_of
 from phronesis.core.ids import child_entry_id
 from phronesis.core.results import ReferenceResult
-from phronesis.engine.content_guards import suspicions
+from phronesis.engine.content_guards import suspicion_outcomes
 from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.engine.plugin import OpenEngine, Platform
 from phronesis.errors import InputError, MissingExtra, PhronesisError
@@ -50,7 +50,7 @@ def open_documents(platform: Platform) -> OpenEngine:
     roots, redact = tuple(map(Path, own.file_roots)), platform.redactor.document
     fetch = partial(_fetch_page, own)
     read = lru_cache(_KEPT)(read_document)
-    documents = TakingIn(read, fetch, own.urls, roots, own.max_bytes, redact)
+    documents = DocumentIngestion(read, fetch, own.urls, roots, own.max_bytes, redact)
     return OpenEngine(handlers=handlers.handlers(documents), components={"documents": documents})
 
 
@@ -70,7 +70,7 @@ def _fetch_page(own: ResourceRules, url: str) -> RawDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class TakingIn:
+class DocumentIngestion:
     """Prepares the verb ``resource``: ``reader`` parses, ``fetch`` gets the page of a URL.
 
     ``urls`` is the policy for URLs: off, summary or snapshot. Files are only read from under ``roots``. ``redact``
@@ -105,7 +105,7 @@ class TakingIn:
         if payload.get("mode") == SUMMARY:
             found = self.summarise(found)
         texts = {n: found.text[one.start : one.end] for n, one in enumerate(found.sections)}
-        return [Outcome(role=READ, made_by=found.made_by, body=body_of(payload, found)), *suspicions(texts)]
+        return [Outcome(role=READ, made_by=found.made_by, body=body_of(payload, found)), *suspicion_outcomes(texts)]
 
     def summarise(self, document: ReadDocument) -> ReadDocument:
         """Return a document's summary as one section, which is stored in place of a page."""
@@ -185,7 +185,7 @@ def type_of(ref: Mapping[str, Any]) -> str:
     return given if isinstance(given, str) else ""
 
 
-def with_references(handler: Handler, rules: ResourceRules) -> Handler:
+def extend_turns(handler: Handler, rules: ResourceRules) -> Handler:
     """Return the handler of turns, extended to create documents from references."""
     prepare = handler.prepare
 
@@ -196,14 +196,14 @@ def with_references(handler: Handler, rules: ResourceRules) -> Handler:
 
     def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         changes = handler.apply(view, entry, outcomes)
-        taken = taken_in(entry, outcomes)
+        taken = ingestible_references(entry, outcomes)
         children = [ChildEntry(verb=RESOURCE, payload=_payload(entry, ref, mode)) for _, ref, mode in taken]
         return replace(changes, children=(*changes.children, *children)) if children else changes
 
     return replace(handler, prepare=prepared, apply=apply)
 
 
-def at_hand(children: Sequence[ChildEntry]) -> bool:
+def is_immediate(children: Sequence[ChildEntry]) -> bool:
     """Return whether there are child entries and none needs a page to be fetched, so the caller can wait for them."""
     return bool(children) and not any(one.payload.get("mode") in _FETCHED for one in children)
 
@@ -246,7 +246,7 @@ def _text_in(given: Any) -> str:
     return ""
 
 
-def taken_in(entry: Entry, outcomes: Outcomes) -> Iterator[tuple[int, Mapping[str, Any], str]]:
+def ingestible_references(entry: Entry, outcomes: Outcomes) -> Iterator[tuple[int, Mapping[str, Any], str]]:
     """Yield place, reference and mode of the references that become documents, in order of their entries."""
     refs = payload_of(entry, TurnPayload).get("refs", ())
     for outcome in outcomes.get(REFERRED, ()):
@@ -277,7 +277,7 @@ _OFF: Final = {
 }
 
 
-def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[ReferenceResult, ...]:
+def reference_results(database: Database, tenant: str, entry: Entry) -> tuple[ReferenceResult, ...]:
     """Return for each reference of an interpreted turn its mode and document, or the reason for skipping it."""
     refs = payload_of(entry, TurnPayload).get("refs", ())
     if not refs:
@@ -290,7 +290,7 @@ def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[Referenc
             n: ReferenceResult(ref["uri"], ref["type"], code=code, why=_skip_reason(entry, ref, code))
             for n, (ref, code) in skipped.items()
         }
-        taken = list(taken_in(entry, outcomes))
+        taken = list(ingestible_references(entry, outcomes))
         children = [child_entry_id(entry.id, place) for place in range(len(taken))]
         came = read_outcomes(unit, children)
         view = LaneView(unit, get_lane(unit, entry.lane_id))

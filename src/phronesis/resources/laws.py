@@ -242,7 +242,7 @@ def plain_title(written: str) -> str:
     return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
 
 
-def told_title(written: str) -> str:
+def declared_title(written: str) -> str:
     """Return the title that a file declares; empty for a placeholder such as ``(anonymous)``."""
     title = plain_title(written)
     return "" if _PLACEHOLDER.match(title) else title

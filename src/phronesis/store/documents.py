@@ -25,7 +25,7 @@ from phronesis.store.compiled_statements import (
 )
 from phronesis.store.database import Unit
 from phronesis.store.dialects import Vector, halves, sent_bytes
-from phronesis.store.schema import HOMES, MEMORY, Home, home_of, items
+from phronesis.store.schema import HOMES, MEMORY, TableSet, home_of, items
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,9 +39,9 @@ ASIDE: Final = "~"
 _T = TypeVar("_T")
 
 
-def by_home(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[Home, list[_T]]]:
+def by_home(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[TableSet, list[_T]]]:
     """Group values by the tables of their kind, leaving out empty groups."""
-    found: dict[Home, list[_T]] = {}
+    found: dict[TableSet, list[_T]] = {}
     for kind, one in kinds:
         found.setdefault(home_of(kind), []).append(one)
     yield from found.items()
@@ -82,7 +82,7 @@ def insert_documents(unit: Unit, lane_id: int, rows: Sequence[DocumentRow]) -> N
 
 
 def close_documents(
-    unit: Unit, lane_id: int, item_ids: Sequence[str], *, at: int, seq: int, home: Home = MEMORY
+    unit: Unit, lane_id: int, item_ids: Sequence[str], *, at: int, seq: int, home: TableSet = MEMORY
 ) -> None:
     """End the validity of items' current documents."""
     for batch in batches(item_ids):
@@ -91,7 +91,7 @@ def close_documents(
 
 
 @cache
-def _close_statement(home: Home, dialect: str) -> sa.Update:
+def _close_statement(home: TableSet, dialect: str) -> sa.Update:
     documents = home.documents
     current = sa.update(documents).where(
         *listed_in_lane(documents.c.item_id, dialect), documents.c.current_to.is_(None)
@@ -99,13 +99,15 @@ def _close_statement(home: Home, dialect: str) -> sa.Update:
     return current.values(current_to=sa.bindparam("at"), changed_seq=sa.bindparam("seq"))
 
 
-def documents_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], *, home: Home = MEMORY) -> list[DocumentRow]:
+def documents_of_items(
+    unit: Unit, lane_id: int, item_ids: Sequence[str], *, home: TableSet = MEMORY
+) -> list[DocumentRow]:
     """Return the documents of some items, including past ones."""
     return list(map(DocumentRow._make, each_of(unit, _of_items(home, unit.dialect), item_ids, l=lane_id)))
 
 
 @cache
-def _of_items(home: Home, dialect: str) -> sa.Select[Any]:
+def _of_items(home: TableSet, dialect: str) -> sa.Select[Any]:
     documents = home.documents
     return sa.select(*_columns(documents)).where(*listed_in_lane(documents.c.item_id, dialect))
 
@@ -159,7 +161,7 @@ class IndexedDocument(NamedTuple):
     current_to: int | None
 
 
-def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMORY) -> list[IndexedDocument]:
+def changed_documents(unit: Unit, lane_id: int, *, after: int, home: TableSet = MEMORY) -> list[IndexedDocument]:
     """Return the lane's documents that changed after entry ``after``, for an in-memory index to catch up.
 
     Documents that are compared and not searched are left out.
@@ -169,7 +171,7 @@ def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMO
 
 
 @cache
-def _changed_query(home: Home) -> sa.Select[Any]:
+def _changed_query(home: TableSet) -> sa.Select[Any]:
     documents = home.documents
     query = sa.select(*[documents.c[name] for name in IndexedDocument._fields]).where(
         *bound_lane(documents),
@@ -181,7 +183,7 @@ def _changed_query(home: Home) -> sa.Select[Any]:
     return query.order_by(documents.c.changed_seq, position, documents.c.part, documents.c.id)
 
 
-def document_texts(unit: Unit, owners: Mapping[str, str], *, home: Home = MEMORY) -> dict[str, str]:
+def document_texts(unit: Unit, owners: Mapping[str, str], *, home: TableSet = MEMORY) -> dict[str, str]:
     """Return the text of documents with a text of their own; ``owners`` maps documents to items."""
     documents = home.documents
     out: dict[str, str] = {}
@@ -214,7 +216,7 @@ def documents_without_vector(
     limit: int,
     entries: range,
     kinds: Sequence[str] = (),
-    home: Home = MEMORY,
+    home: TableSet = MEMORY,
 ) -> list[PendingDocument]:
     """Return current documents made by some ``entries``, of some kinds, without a vector of this model.
 
@@ -228,7 +230,7 @@ def documents_without_vector(
 
 
 @cache
-def _without_vector(home: Home, limit: int, kinds: int) -> sa.Select[Any]:
+def _without_vector(home: TableSet, limit: int, kinds: int) -> sa.Select[Any]:
     documents, vectors = home.documents, home.vectors
     made = sa.select(vectors.c.document_id).where(
         *bound_lane(vectors), vectors.c.model_id == sa.bindparam("m"), vectors.c.document_id == documents.c.id
@@ -256,7 +258,7 @@ def _without_vector(home: Home, limit: int, kinds: int) -> sa.Select[Any]:
     )
 
 
-def existing_documents(unit: Unit, known: Sequence[PendingDocument], *, home: Home = MEMORY) -> set[str]:
+def existing_documents(unit: Unit, known: Sequence[PendingDocument], *, home: TableSet = MEMORY) -> set[str]:
     """Return the ids of those of ``known`` that still exist."""
     documents = home.documents
     out: set[str] = set()
@@ -271,7 +273,7 @@ def existing_documents(unit: Unit, known: Sequence[PendingDocument], *, home: Ho
 
 
 def put_vectors(
-    unit: Unit, lane_id: int, model_id: str, rows: Sequence[tuple[str, Vector]], *, home: Home = MEMORY
+    unit: Unit, lane_id: int, model_id: str, rows: Sequence[tuple[str, Vector]], *, home: TableSet = MEMORY
 ) -> None:
     """Store vectors, replacing existing ones."""
     known = {"tenant_id": unit.tenant, "lane_id": lane_id, "model_id": model_id}
@@ -286,7 +288,7 @@ class StoredVector(NamedTuple):
 
 
 def read_vectors(
-    unit: Unit, lane_id: int, model_id: str, document_ids: Sequence[str] | None = None, *, home: Home = MEMORY
+    unit: Unit, lane_id: int, model_id: str, document_ids: Sequence[str] | None = None, *, home: TableSet = MEMORY
 ) -> list[StoredVector]:
     """Return the vectors of a lane, or of some of its documents."""
     if document_ids is None:
@@ -298,7 +300,7 @@ def read_vectors(
 
 
 @cache
-def _all_vectors(home: Home) -> sa.Select[Any]:
+def _all_vectors(home: TableSet) -> sa.Select[Any]:
     vectors = home.vectors
     return sa.select(vectors.c.document_id, sent_bytes(vectors.c.embedding)).where(
         *bound_lane(vectors), vectors.c.model_id == sa.bindparam("m")
@@ -306,12 +308,12 @@ def _all_vectors(home: Home) -> sa.Select[Any]:
 
 
 @cache
-def named_vectors(home: Home, dialect: str) -> sa.Select[Any]:
+def named_vectors(home: TableSet, dialect: str) -> sa.Select[Any]:
     """Return the statement of the vectors of listed documents, bound as ``t``, ``l``, ``m`` and for `in_list`."""
     return _all_vectors(home).where(in_list(home.vectors.c.document_id, dialect))
 
 
-def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str], *, home: Home = MEMORY) -> None:
+def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str], *, home: TableSet = MEMORY) -> None:
     """Delete the vectors of some documents, so that they are embedded again."""
     vectors = home.vectors
     for batch in batches(document_ids):

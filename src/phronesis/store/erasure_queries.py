@@ -11,7 +11,7 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.text import storable
+from phronesis.core.text import replace_unstorable
 from phronesis.store.compiled_statements import batches, each_in, own_rows
 from phronesis.store.database import Unit
 from phronesis.store.schema import (
@@ -138,7 +138,7 @@ class Probes:
 
 def _forms(text: str) -> dict[bytes, None]:
     """Return the encodings of a text: verbatim, as derived text stores it, and in both JSON forms."""
-    said = (text, storable(text))
+    said = (text, replace_unstorable(text))
     escaped = [json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in said for ascii_only in (False, True)]
     return dict.fromkeys(form.encode("utf-8", "surrogatepass") for form in (*said, *escaped))
 

@@ -19,7 +19,7 @@ from phronesis.store.compiled_statements import (
 from phronesis.store.database import Unit
 from phronesis.store.dialects import Halves, halves
 from phronesis.store.documents import ASIDE, named_vectors
-from phronesis.store.schema import Home, edges, home_of, items
+from phronesis.store.schema import TableSet, edges, home_of, items
 
 # Documents of one part as they changed, and the items with a label.
 
@@ -42,7 +42,7 @@ def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int)
 
 
 @cache
-def _changed_parts(home: Home) -> sa.Select[Any]:
+def _changed_parts(home: TableSet) -> sa.Select[Any]:
     documents = home.documents
     return (
         sa.select(*(documents.c[name] for name in ComparedDocument._fields[:-1]), items.c.recorded_at)

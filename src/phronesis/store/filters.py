@@ -18,7 +18,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from phronesis.core.items import TIME_FIELDS, Trust
-from phronesis.core.text import storable
+from phronesis.core.text import replace_unstorable
 from phronesis.core.timestamps import parse_moment, to_micros
 from phronesis.errors import InputError
 from phronesis.store.dialects import contains, has_member, json_key, lowered, member_boolean, member_number, member_text
@@ -225,7 +225,7 @@ def _column(name: str, value: Any, *, field: str) -> tuple[Any, Any]:
 def is_key(name: object) -> bool:
     """Return whether a JSON member can be queried by a name."""
     named = isinstance(name, str) and name != "" and not _UNNAMEABLE.intersection(name)
-    return named and min(str(name)) >= " " and storable(str(name)) == name
+    return named and min(str(name)) >= " " and replace_unstorable(str(name)) == name
 
 
 def _key(name: str, *, field: str) -> Any:
@@ -243,7 +243,7 @@ def _text(value: Any, *, field: str) -> str:
             f"{field} must be compared with a string, a number or a truth value of its own type, not {value!r:.40}",
             field=field,
         )
-    return storable(value)  # as the items' texts are
+    return replace_unstorable(value)  # as the items' texts are
 
 
 def _number(value: float, *, field: str) -> float:

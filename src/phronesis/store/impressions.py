@@ -134,7 +134,7 @@ class ShownContext:
     item_ids: Sequence[str]
     aliases: Mapping[str, Mapping[str, str]]
 
-    def meant_by(self, citation: str) -> str | None:
+    def resolve_reference(self, citation: str) -> str | None:
         """Return the id of the item that an alias, an id or ``mem:<id>`` means; None if it showed no such item."""
         item_id = citation.removeprefix(CITATION_PREFIX)
         if item_id in self.item_ids:

@@ -245,7 +245,7 @@ def _edge(row: Any) -> Edge:
     return Edge(**{**values, "data": values["data"] or {}})
 
 
-class MentionSum(NamedTuple):
+class MentionCount(NamedTuple):
     """How many items name an entity, or are of a subject, with the first and last time in microseconds."""
 
     named: str
@@ -272,14 +272,14 @@ _ABOUT: Final = (
 )
 
 
-def sums_by_entity(unit: Unit, lane_id: int) -> list[MentionSum]:
+def sums_by_entity(unit: Unit, lane_id: int) -> list[MentionCount]:
     """Return how many of a lane's active items without a subject, such as messages, name each entity, by its id."""
-    return [MentionSum(*row) for row in map(tuple, unit.run(_NAMED, {"t": unit.tenant, "l": lane_id}))]
+    return [MentionCount(*row) for row in map(tuple, unit.run(_NAMED, {"t": unit.tenant, "l": lane_id}))]
 
 
-def sums_by_subject(unit: Unit, lane_id: int) -> list[MentionSum]:
+def sums_by_subject(unit: Unit, lane_id: int) -> list[MentionCount]:
     """Return how many of a lane's active items each subject has, by its name as spelled there."""
-    return [MentionSum(*row) for row in map(tuple, unit.run(_ABOUT, {"t": unit.tenant, "l": lane_id}))]
+    return [MentionCount(*row) for row in map(tuple, unit.run(_ABOUT, {"t": unit.tenant, "l": lane_id}))]
 
 
 class StatedValue(NamedTuple):

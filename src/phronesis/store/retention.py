@@ -171,7 +171,7 @@ class DueConditions:
     also: Collection[str] = field(default_factory=frozenset)
 
 
-def each_fading(unit: Unit, lane: Lane, wanted: DueConditions) -> Iterator[RetentionFields]:
+def each_forgettable_item(unit: Unit, lane: Lane, wanted: DueConditions) -> Iterator[RetentionFields]:
     """Yield the items that have not ended, are not quarantined, and may be due, each once, in no order."""
     due = sa.or_(
         *(sa.and_(items.c.kind == kind, items.c.recorded_at <= at) for kind, at in wanted.learned_by.items()),
@@ -226,7 +226,7 @@ def spoken_of(unit: Unit, lane_id: int) -> tuple[set[str], set[str]]:
     return known, against
 
 
-def borne_by(unit: Unit, lane_id: int, sources: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+def items_resting_on(unit: Unit, lane_id: int, sources: Collection[str]) -> dict[str, list[tuple[str, str]]]:
     """Return, for some items, the items and parts that have them as source or support.
 
     One pass over the lane's evidence: an index by source would cost every write.

@@ -87,7 +87,7 @@ used_memories = table(
 usage = table("usage", "lane_id:big item_id:text count:big! last_at:big!", key="lane_id item_id", small=True)
 
 # What a public source answered, by a number made of its address and of what was asked; never the question.
-lookups = table("lookups", "number:text asked_at:big! expires_at:big! answer:json", key="number", small=True)
+lookups = table("lookups", "number:text reference_time:big! expires_at:big! answer:json", key="number", small=True)
 
 # Keys of the server's callers; of the secret its hash alone (``core/api_keys``). An export holds none. A key of one
 # user names them, until they are erased.
@@ -375,7 +375,7 @@ DERIVED: Final = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Home:
+class TableSet:
     """The tables of some kinds' search documents and vectors; ``store`` is their name in searches."""
 
     store: Store
@@ -383,16 +383,16 @@ class Home:
     vectors: sa.Table
 
 
-MEMORY: Final = Home("memory", search_documents, vectors)
-RESOURCES: Final = Home("resources", chunks, chunk_vectors)
+MEMORY: Final = TableSet("memory", search_documents, vectors)
+RESOURCES: Final = TableSet("resources", chunks, chunk_vectors)
 HOMES: Final = (MEMORY, RESOURCES)
 
 
-def home_of(kind: str) -> Home:
+def home_of(kind: str) -> TableSet:
     """Return the tables that hold the search documents of a kind."""
     return RESOURCES if kind == SECTION else MEMORY
 
 
-def home_named(store: Store) -> Home:
+def home_named(store: Store) -> TableSet:
     """Return the tables of a store's name."""
     return next(home for home in HOMES if home.store == store)

@@ -55,48 +55,50 @@ def is_trend(trait: Item) -> bool:
     return trait.stage == TREND
 
 
-def begin_trends(work: ReflectionState, wishes: Iterable[NewTrend]) -> None:
+def begin_trends(work: ReflectionState, proposed: Iterable[NewTrend]) -> None:
     """Create a trend for each operation that names memories, or confirm the existing one with the same text."""
-    for wish in wishes:
-        content = wish.content.strip()
-        memories = work.evidence(wish.evidence_ids)
+    for proposal in proposed:
+        content = proposal.content.strip()
+        memories = work.evidence(proposal.evidence_ids)
         if not content:
             work.refuse(NEW_TRENDS, NO_WORDS, "a trend says nothing")
         elif not memories:
             work.refuse(NEW_TRENDS, NO_NEW_EVIDENCE, "none of its evidence is a memory of this user", content)
-        elif (known := work.same_words(content)) is not None:
-            confirm(work, Reinforcement(trait_id=known, new_evidence_ids=wish.evidence_ids), operation=NEW_TRENDS)
+        elif (known := work.find_same_text(content)) is not None:
+            confirm(work, Reinforcement(trait_id=known, new_evidence_ids=proposal.evidence_ids), operation=NEW_TRENDS)
         elif work.taken_back(content, {memory.id for memory in memories}):
             work.refuse(NEW_TRENDS, TAKEN_BACK, "a person took it back", content)
         else:
-            window = _window(work.entry.recorded_at, wish.window_days)
-            made = work.begin(content, memories, subtype="behavior", context=context_of(wish.context), window=window)
+            window = _window(work.entry.recorded_at, proposal.window_days)
+            made = work.begin(
+                content, memories, subtype="behavior", context=context_of(proposal.context), window=window
+            )
             work.count(made, memories, "support", "C")
 
 
-def confirm_trends(work: ReflectionState, wishes: Iterable[Reinforcement]) -> None:
+def confirm_trends(work: ReflectionState, proposed: Iterable[Reinforcement]) -> None:
     """Apply the reinforcements that name trends; those of other traits come later."""
-    for wish in wishes:
-        trait = work.traits.get(wish.trait_id)
+    for proposal in proposed:
+        trait = work.traits.get(proposal.trait_id)
         if trait is not None and is_trend(trait):
-            confirm(work, wish, operation="reinforcements")
+            confirm(work, proposal, operation="reinforcements")
 
 
-def confirm(work: ReflectionState, wish: Reinforcement, *, operation: str) -> None:
+def confirm(work: ReflectionState, proposal: Reinforcement, *, operation: str) -> None:
     """Count new memories for a trait: one reinforcement, whatever their number."""
-    trait = work.traits[wish.trait_id]
-    memories = work.evidence(wish.new_evidence_ids, but=work.known(wish.trait_id))
+    trait = work.traits[proposal.trait_id]
+    memories = work.evidence(proposal.new_evidence_ids, but=work.known(proposal.trait_id))
     if not memories:
         reason = "none of its evidence is a memory that does not count for the trait already"
         work.refuse(operation, NO_NEW_EVIDENCE, reason, trait.content)
         return
-    work.count(wish.trait_id, memories, "support", wish.quality_grade)
-    work.tally("traits_reinforced", wish.trait_id)
+    work.count(proposal.trait_id, memories, "support", proposal.quality_grade)
+    work.tally("traits_reinforced", proposal.trait_id)
     whole = str(trait.data.get(SIDE_OF))
     if whole in work.traits:  # what shows in one situation shows in general
         news = [one for one in memories if one.id not in work.known(whole)]
-        work.count(whole, news, "support", wish.quality_grade)
-    if is_trend(trait) and not is_trend(work.traits[wish.trait_id]):
+        work.count(whole, news, "support", proposal.quality_grade)
+    if is_trend(trait) and not is_trend(work.traits[proposal.trait_id]):
         work.counts["traits_promoted"] += 1
 
 
@@ -122,15 +124,15 @@ SAME_EVIDENCE: Final = 2 / 3
 """Share of a behaviour's memories already counted by another trait, from which it is the same trait."""
 
 
-def begin_behaviours(work: ReflectionState, wishes: Iterable[NewBehavior]) -> None:
+def begin_behaviours(work: ReflectionState, proposed: Iterable[NewBehavior]) -> None:
     """Create a behaviour for each operation that names three memories, or reinforce the existing one.
 
     A trend with the same words is replaced by the behaviour.
     """
-    for wish in wishes:
-        content = wish.content.strip()
-        ids = {memory.id for memory in work.evidence(wish.evidence_ids)}
-        known = work.same_words(content) or _same_evidence(work, ids)
+    for proposal in proposed:
+        content = proposal.content.strip()
+        ids = {memory.id for memory in work.evidence(proposal.evidence_ids)}
+        known = work.find_same_text(content) or _same_evidence(work, ids)
         if known is not None and is_trend(work.traits[known]) and len(ids) >= MIN_MEMORIES:
             ids, known = ids | work.supporting(known), None  # it replaces the trend
         fresh = work.evidence(ids, but=_dissolved_evidence(work))
@@ -139,7 +141,9 @@ def begin_behaviours(work: ReflectionState, wishes: Iterable[NewBehavior]) -> No
         elif not ids:
             work.refuse(NEW_BEHAVIOURS, NO_NEW_EVIDENCE, "none of its evidence is a memory of this user", content)
         elif known is not None:
-            again = Reinforcement(trait_id=known, new_evidence_ids=wish.evidence_ids, quality_grade=wish.quality_grade)
+            again = Reinforcement(
+                trait_id=known, new_evidence_ids=proposal.evidence_ids, quality_grade=proposal.quality_grade
+            )
             confirm(work, again, operation=NEW_BEHAVIOURS)
         elif len(fresh) < MIN_MEMORIES:
             reason = f"it names {len(fresh)} memories that may count, and a behaviour has {MIN_MEMORIES}"
@@ -149,20 +153,20 @@ def begin_behaviours(work: ReflectionState, wishes: Iterable[NewBehavior]) -> No
         elif work.taken_back(content, ids):
             work.refuse(NEW_BEHAVIOURS, TAKEN_BACK, "a person took it back", content)
         else:
-            made = work.begin(content, fresh, subtype="behavior", context=context_of(wish.context))
-            work.count(made, fresh, "support", wish.quality_grade)
+            made = work.begin(content, fresh, subtype="behavior", context=context_of(proposal.context))
+            work.count(made, fresh, "support", proposal.quality_grade)
             _supersede_trends(work, made)
 
 
-def reinforce(work: ReflectionState, wishes: Iterable[Reinforcement], *, trends: AbstractSet[str]) -> None:
+def reinforce(work: ReflectionState, proposed: Iterable[Reinforcement], *, trends: AbstractSet[str]) -> None:
     """Apply the reinforcements of all traits but ``trends``, which were confirmed before."""
-    for wish in wishes:
-        if wish.trait_id in trends:
+    for proposal in proposed:
+        if proposal.trait_id in trends:
             continue
-        if wish.trait_id in work.traits:
-            confirm(work, wish, operation="reinforcements")
+        if proposal.trait_id in work.traits:
+            confirm(work, proposal, operation="reinforcements")
         else:
-            work.refuse("reinforcements", NO_SUCH_TRAIT, f"there is no trait {wish.trait_id} that lives")
+            work.refuse("reinforcements", NO_SUCH_TRAIT, f"there is no trait {proposal.trait_id} that lives")
 
 
 def _same_evidence(work: ReflectionState, ids: AbstractSet[str]) -> str | None:
@@ -211,8 +215,8 @@ _SAID: Final = "a trait, or an upgrade before it, says the same in other words"
 Fresh = NewTrend | NewBehavior
 
 
-def without_twins(
-    likeness: "TextSimilarity", tenant: str, wishes: ProposedOperations, material: ReflectionInput
+def merge_duplicate_traits(
+    likeness: "TextSimilarity", tenant: str, proposed: ProposedOperations, material: ReflectionInput
 ) -> tuple[ProposedOperations, list[RefusedOperation]]:
     """Turn new traits that repeat existing ones in other words into reinforcements, and merge duplicate proposals.
 
@@ -220,55 +224,55 @@ def without_twins(
     existing trait are refused. Without an encoder nothing changes.
     """
     known = open_traits(material)
-    fresh: list[Fresh] = [*wishes.new_trends, *wishes.new_behaviors]
-    twins = likeness.twins(tenant, [one.content for one in fresh], [trait.content for trait in known])
+    fresh: list[Fresh] = [*proposed.new_trends, *proposed.new_behaviors]
+    twins = likeness.duplicate_indexes(tenant, [one.content for one in fresh], [trait.content for trait in known])
     kept: dict[int, Fresh] = {}
     again: list[Reinforcement] = []
-    for place, (wish, twin) in enumerate(zip(fresh, twins, strict=True), start=len(known)):
+    for place, (proposal, twin) in enumerate(zip(fresh, twins, strict=True), start=len(known)):
         if twin in kept:  # of a trend and a behaviour of enough memories the behaviour stays
-            first, later = kept[twin], wish
+            first, later = kept[twin], proposal
             if isinstance(first, NewTrend) and _has_enough(later):
                 first, later = later, first
             kept[twin] = _with_evidence(first, later.evidence_ids)
         elif twin is None or twin >= len(known):
-            kept[place] = wish
-        elif _has_enough(wish) and is_trend(known[twin]):
+            kept[place] = proposal
+        elif _has_enough(proposal) and is_trend(known[twin]):
             rows = material.evidence.get(known[twin].id, ())
-            kept[place] = _with_evidence(wish, [row.source_key for row in rows if row.polarity == "support"])
+            kept[place] = _with_evidence(proposal, [row.source_key for row in rows if row.polarity == "support"])
         else:
-            grade = {"quality_grade": wish.quality_grade} if isinstance(wish, NewBehavior) else {}
-            again.append(Reinforcement(trait_id=known[twin].id, new_evidence_ids=wish.evidence_ids, **grade))
-    upgrades, refused = _drop_repeated(likeness, tenant, wishes.upgrades, material.traits)
+            grade = {"quality_grade": proposal.quality_grade} if isinstance(proposal, NewBehavior) else {}
+            again.append(Reinforcement(trait_id=known[twin].id, new_evidence_ids=proposal.evidence_ids, **grade))
+    upgrades, refused = _drop_repeated(likeness, tenant, proposed.upgrades, material.traits)
     return replace(
-        wishes,
+        proposed,
         new_trends=[one for one in kept.values() if isinstance(one, NewTrend)],
         new_behaviors=[one for one in kept.values() if isinstance(one, NewBehavior)],
-        reinforcements=[*wishes.reinforcements, *again],
+        reinforcements=[*proposed.reinforcements, *again],
         upgrades=upgrades,
     ), refused
 
 
-def _has_enough(wish: Fresh) -> bool:
-    return isinstance(wish, NewBehavior) and len(set(wish.evidence_ids)) >= MIN_MEMORIES
+def _has_enough(proposal: Fresh) -> bool:
+    return isinstance(proposal, NewBehavior) and len(set(proposal.evidence_ids)) >= MIN_MEMORIES
 
 
-def _with_evidence(wish: Fresh, more: Iterable[str]) -> Fresh:
-    return replace(wish, evidence_ids=list(dict.fromkeys([*wish.evidence_ids, *more])))
+def _with_evidence(proposal: Fresh, more: Iterable[str]) -> Fresh:
+    return replace(proposal, evidence_ids=list(dict.fromkeys([*proposal.evidence_ids, *more])))
 
 
 def _drop_repeated(
-    likeness: "TextSimilarity", tenant: str, wishes: Sequence[Upgrade], traits: Mapping[str, Item]
+    likeness: "TextSimilarity", tenant: str, proposed: Sequence[Upgrade], traits: Mapping[str, Item]
 ) -> tuple[list[Upgrade], list[RefusedOperation]]:
     """Return the upgrades that say something new among traits of their subtype, and the refusals of the others."""
     kept: dict[int, Upgrade] = {}
-    for subtype in dict.fromkeys(wish.new_subtype for wish in wishes):
+    for subtype in dict.fromkeys(proposal.new_subtype for proposal in proposed):
         known = [one.content for one in traits.values() if one.live and one.data["subtype"] == subtype]
-        mine = [place for place, wish in enumerate(wishes) if wish.new_subtype == subtype]
-        twins = likeness.twins(tenant, [wishes[place].new_content for place in mine], known)
-        kept |= {place: wishes[place] for place, twin in zip(mine, twins, strict=True) if twin is None}
+        mine = [place for place, proposal in enumerate(proposed) if proposal.new_subtype == subtype]
+        twins = likeness.duplicate_indexes(tenant, [proposed[place].new_content for place in mine], known)
+        kept |= {place: proposed[place] for place, twin in zip(mine, twins, strict=True) if twin is None}
     refused = [
-        RefusedOperation(operation="upgrades", rule=KNOWN, reason=_SAID, content=wish.new_content)
-        for place, wish in enumerate(wishes)
+        RefusedOperation(operation="upgrades", rule=KNOWN, reason=_SAID, content=proposal.new_content)
+        for place, proposal in enumerate(proposed)
         if place not in kept
     ]
     return [kept[place] for place in sorted(kept)], refused

@@ -76,7 +76,9 @@ def known_traits(traits: Sequence[TraitInput], readings: Sequence[MemoryFeatures
     return found
 
 
-def fits(n: int, known: KnownTrait, readings: Sequence[MemoryFeatures], likeness: MemorySimilarity) -> float:
+def similarity_to_trait(
+    n: int, known: KnownTrait, readings: Sequence[MemoryFeatures], likeness: MemorySimilarity
+) -> float:
     """Return how well a memory fits a trait: how alike it is to what shows it, or by the sentence alone.
 
     Where an encoder looks it is like most of that too, not on average alone: what fits one half of a trait that was
@@ -92,7 +94,7 @@ def fits(n: int, known: KnownTrait, readings: Sequence[MemoryFeatures], likeness
     return float(bool(one.behaviours & known.behaviours)) or 0.4 * len(one.stems & known.stems)
 
 
-def misfits(known: KnownTrait, likeness: MemorySimilarity) -> frozenset[int]:
+def dissimilar_memories(known: KnownTrait, likeness: MemorySimilarity) -> frozenset[int]:
     """Return what shows a trait and is not like most of the rest; nothing where words alone are compared."""
     if likeness.by_words or len(known.members) < MIN_MEMORIES:
         return frozenset()
@@ -175,7 +177,7 @@ def average_linkage(likeness: MemorySimilarity, free: Sequence[bool]) -> list[Gr
     return found
 
 
-def largest(groups: Iterable[Group], holds: Callable[[Group], bool]) -> list[Group]:
+def largest_groups(groups: Iterable[Group], holds: Callable[[Group], bool]) -> list[Group]:
     """Return the groups that hold together and are in no larger one that does, of groups in the order they formed."""
     taken: set[int] = set()
     found = []
@@ -186,7 +188,7 @@ def largest(groups: Iterable[Group], holds: Callable[[Group], bool]) -> list[Gro
     return sorted(found, key=lambda group: group.members[0])
 
 
-def worth(group: Group, readings: Sequence[MemoryFeatures]) -> float:
+def group_score(group: Group, readings: Sequence[MemoryFeatures]) -> float:
     """Return how alike the members of a group are, more and less as its size, the tables and their odds say."""
     size = min(len(group.members), LARGE)
     shown = sum(min(max(readings[n].odds, -SURE_GROUP), SURE_GROUP) for n in group.members) / len(group.members)
@@ -194,7 +196,7 @@ def worth(group: Group, readings: Sequence[MemoryFeatures]) -> float:
     return group.alike + field + SHOWS * shown - TWICE_AS_MANY * log2(size / SMALL)
 
 
-def without_strays(members: Sequence[int], likeness: MemorySimilarity) -> list[int]:
+def drop_outliers(members: Sequence[int], likeness: MemorySimilarity) -> list[int]:
     """Leave out, one after the other, those that are less alike to the rest than `STRAY` says; three are left."""
     kept = sorted(members)
     while len(kept) > SMALL:
@@ -221,7 +223,7 @@ MAX_MEMBERS: Final = 40
 """Memories that a new trait cites; there may be thousands, and forty show it."""
 
 
-def recurs(members: Sequence[MemoryFeatures]) -> bool:
+def is_recurring(members: Sequence[MemoryFeatures]) -> bool:
     """Return whether memories show something often enough: `MIN_MEMORIES` of what was done, or is said to be so.
 
     What is so ("the salsa is too sweet") does not make what was done twice ("salsa last night") a habit, unless it
@@ -232,7 +234,7 @@ def recurs(members: Sequence[MemoryFeatures]) -> bool:
     return enough and len({one.place for one in members}) >= MIN_PLACES
 
 
-def most_telling(members: Sequence[int], likeness: MemorySimilarity) -> list[int]:
+def most_central(members: Sequence[int], likeness: MemorySimilarity) -> list[int]:
     """Return the `MAX_MEMBERS` that are most like the others, in their order."""
     if len(members) <= MAX_MEMBERS:
         return list(members)

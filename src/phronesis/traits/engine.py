@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from phronesis.core.lazy_loading import lazy_module
-from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform, by_kind, withdraws
+from phronesis.engine.plugin import Engine, OpenEngine, Part, Platform, by_kind, is_withdrawal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,7 @@ def _open_corrections(_platform: Platform) -> OpenEngine:
 
 
 def _open_reading(platform: Platform) -> OpenEngine:
-    return OpenEngine(components={"traits": search.TraitBook(platform.database)})
+    return OpenEngine(components={"traits": search.TraitReader(platform.database)})
 
 
 def _projections() -> "Mapping[str, Projection]":
@@ -41,7 +41,7 @@ def _projections() -> "Mapping[str, Projection]":
 
 
 def _without_withdrawn(view: "LaneView", entry: "Entry", changes: "Changes", held: "Mapping[str, Item]") -> "Changes":
-    return trait_changes.without_withdrawn(view, entry, changes, held) if withdraws(changes) else changes
+    return trait_changes.withdraw_trait_evidence(view, entry, changes, held) if is_withdrawal(changes) else changes
 
 
 ENGINE: Final = Engine(

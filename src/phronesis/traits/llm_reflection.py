@@ -31,7 +31,7 @@ from phronesis.traits.laws.records import (
     TraitRevision,
     TraitSide,
 )
-from phronesis.traits.reflection_state import ReflectionInput, ReflectionState, open_traits, seen_trait
+from phronesis.traits.reflection_state import ReflectionInput, ReflectionState, describe_trait, open_traits
 from phronesis.traits.strategies import StrategyResult
 
 MAX_WISHES: Final = 50
@@ -142,7 +142,7 @@ class ReflectionAnswer(Form, title="Reflected"):
             raise ValueError(f"must have the lists {', '.join(cls.model_fields)}")
         return given
 
-    def wishes(self, names: Mapping[str, str]) -> ProposedOperations:
+    def propose(self, names: Mapping[str, str]) -> ProposedOperations:
         """Return its operations, with the ids for which ``names`` stand."""
         return ProposedOperations(
             **{name: [kind(**one.named(names)) for one in getattr(self, name)] for name, kind in OPERATIONS.items()}
@@ -230,7 +230,7 @@ def build_prompt(
     return _render(entry_id, parts, {"traits": _fit_rows(sure, _trait, MAX_TRAITS)})
 
 
-def shown_special(
+def revision_prompt_data(
     entry_id: str, trait: TraitInput, supporting: Sequence[Item], against: Sequence[Item]
 ) -> ReflectionPrompt:
     """Return a prompt's data on one trait with its supporting and contradicting memories, the latest if not all fit."""
@@ -306,7 +306,7 @@ class ModelStrategy:
         """Gateway, model, and prompt version."""
         return f"{self.asker.name} {PROMPT_VERSION}"
 
-    def wishes(
+    def propose(
         self, bench: PrepareContext, entry: Entry, material: ReflectionInput, _sensitive: Callable[[str], bool]
     ) -> StrategyResult:
         """Ask for the operations that follow from the new memories."""
@@ -318,7 +318,7 @@ class ModelStrategy:
         thought = asked.plus(self._strategy_result("reflect", self.asker, answer, data, material, after=asked.said))
         if answer.value is None:
             return replace(thought, made_by=self.name, error=answer.reason)
-        return replace(thought, made_by=self.name, wishes=answer.value.wishes(data.names))
+        return replace(thought, made_by=self.name, proposed=answer.value.propose(data.names))
 
     def reconsider(
         self, bench: PrepareContext, entry: Entry, work: ReflectionState, trait_id: str
@@ -326,8 +326,10 @@ class ModelStrategy:
         """Ask what to do with a trait; None without an answer."""
         asker = self.special or self.asker
         rows = work.rows.get(trait_id, [])
-        trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)
-        data = shown_special(entry.id, trait, work.evidence(trait.supporting), work.evidence(trait.contradicting))
+        trait = describe_trait(work.traits[trait_id], rows, entry.recorded_at)
+        data = revision_prompt_data(
+            entry.id, trait, work.evidence(trait.supporting), work.evidence(trait.contradicting)
+        )
         answer: Answer[RevisionAnswer] = asker.ask(
             bench.tenant, Task(prompt("special_reflection"), data.data, RevisionAnswer)
         )
@@ -361,7 +363,8 @@ class ModelStrategy:
     def _make_prompt(entry: Entry, material: ReflectionInput, earlier: Sequence[Item]) -> ReflectionPrompt:
         new = [memory for memory in material.memories if memory.id in material.new]
         traits = [
-            seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at) for trait in open_traits(material)
+            describe_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at)
+            for trait in open_traits(material)
         ]
         return build_prompt(entry.id, new, earlier, traits)
 

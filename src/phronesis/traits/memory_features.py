@@ -158,7 +158,7 @@ class MemoryFeatures:
     """A memory as the rules read it.
 
     ``barred``: it is of a kind that shows no behaviour, or about somebody else, as whoever wrote it says. ``marks`` are
-    those of the table. ``odds``: the log odds that it shows a behaviour of the user's (`with_odds`); ``apart``: what it
+    those of the table. ``odds``: the log odds that it shows a behaviour of the user's (`add_odds`); ``apart``: what it
     tells the user did not do; ``private``: it seems sensitive, so it shows nothing together with what does not;
     ``place``: what counts as a session of its own, that in which it was said, else its day.
     """
@@ -253,7 +253,7 @@ def shows(one: MemoryFeatures) -> bool:
     return not one.barred and one.odds > SHOWN - KNOWN * named
 
 
-def with_odds(readings: Sequence[MemoryFeatures], judge: Judge | None = None) -> list[MemoryFeatures]:
+def add_odds(readings: Sequence[MemoryFeatures], judge: Judge | None = None) -> list[MemoryFeatures]:
     """Return the readings of a user's memories with their odds. ``judge`` stands in for the installed classifier."""
     judge = judge or chances_of
     told = [_judge_features(one, judge(one.text)) for one in readings]
@@ -319,7 +319,7 @@ def clause_of(text: str) -> str:
     return best[: MAX_LENGTH[code]].strip() or text.strip()[: MAX_LENGTH[code]]
 
 
-def soften(content: str, code: Code) -> str | None:
+def weaken_wording(content: str, code: Code) -> str | None:
     """Return a trait in a lower degree ("Sometimes goes running"); None where it is in one already."""
     if content.startswith(_SOMETIMES[code]):
         return None

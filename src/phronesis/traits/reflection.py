@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, TypedDict
 
 from phronesis.core.changes import Changes, Fold
-from phronesis.core.entries import Entry, Outcome, is_erased, item_stamps, payload_of
+from phronesis.core.entries import Entry, Outcome, is_erased, item_timestamps, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import Origin
@@ -22,7 +22,7 @@ from phronesis.engine.handler import ANSWERS, Decisions, Outcomes, PrepareContex
 from phronesis.models.decision import HARMLESS, Decider, ask_sensitive
 from phronesis.store.lane_view import LaneView
 from phronesis.traits import behaviours, trait_changes
-from phronesis.traits.behaviours import is_trend, without_twins
+from phronesis.traits.behaviours import is_trend, merge_duplicate_traits
 from phronesis.traits.laws.records import (
     COUNTED,
     CYCLE,
@@ -38,9 +38,9 @@ from phronesis.traits.strategies import (
     ReflectionStrategy,
     StrategyResult,
     TextSimilarity,
+    filter_sensitive,
+    redact_answers,
     sensitive_words,
-    sift,
-    withheld,
 )
 from phronesis.traits.trait_changes import CORRECTED
 
@@ -92,7 +92,7 @@ def make_cycle(
         importance=1,
         source_type="reflection",
         data={name: value for name, value in data.items() if value is not None},
-        **item_stamps(entry),
+        **item_timestamps(entry),
         **scope,
     )
 
@@ -105,14 +105,14 @@ def from_body(body: Mapping[str, Any]) -> ProposedOperations:
     return ProposedOperations(**{name: [kind(**one) for one in body[name]] for name, kind in OPERATIONS.items()})
 
 
-def special_body(trait_id: str, said: TraitRevision) -> dict[str, Any]:
+def revision_to_json(trait_id: str, said: TraitRevision) -> dict[str, Any]:
     """Return the answer of a special reflection as the body of an outcome."""
     fields = asdict(said)
     return {"trait_id": trait_id, "split": fields.pop("sides"), **fields}
 
 
-def special_from(body: Mapping[str, Any]) -> TraitRevision:
-    """Return the answer in a body made by ``special_body``."""
+def revision_from_json(body: Mapping[str, Any]) -> TraitRevision:
+    """Return the answer in a body made by ``revision_to_json``."""
     words = {name: body[name] for name in ("action", "new_content", "reasoning")}
     return TraitRevision(sides=[TraitSide(**side) for side in body["split"]], **words)
 
@@ -125,7 +125,7 @@ CREDIT: Final = 0.02
 USEFULNESS: Final = "data.usefulness"
 
 
-def credit(work: ReflectionState, recalled: Mapping[str, int]) -> None:
+def add_usefulness(work: ReflectionState, recalled: Mapping[str, int]) -> None:
     """Add usefulness to the traits that were shown, once per impression."""
     for trait_id, times in recalled.items():
         trait = work.traits.get(trait_id)
@@ -137,7 +137,7 @@ def credit(work: ReflectionState, recalled: Mapping[str, int]) -> None:
 # Step 8, decay (requirement NM-09): a trait changes only when time has moved it across a stage border.
 
 
-def fade(work: ReflectionState) -> None:
+def apply_decay(work: ReflectionState) -> None:
     """Move traits across the stage borders that decay has reached; below 0.1 they dissolve."""
     now = work.entry.recorded_at
     for trait_id, trait in list(work.traits.items()):
@@ -150,7 +150,7 @@ def fade(work: ReflectionState) -> None:
             work.change(trait_id, {DECAYED_TO: isoformat(now)}, "faded")
 
 
-def rejoin(work: ReflectionState) -> None:
+def merge_remaining_side(work: ReflectionState) -> None:
     """Give a trait with one remaining side the text of that side; end it if no side remains.
 
     A text that a person wrote is kept.
@@ -202,21 +202,21 @@ class ReflectionPreparer:
             return outcomes
         material = replace(material, links=behaviours.links_of(material.latest(), material.new))
         decided = None if self.decider is None else Decisions(self.decider, bench.tenant, self.guard.version)
-        guard = self.guard if decided is None else self.guard.clearing(partial(_is_harmless, decided, entry.id))
-        thought = self.mind.wishes(bench, entry, material, lambda text: guard.of_trait(text, ()) is not None)
+        guard = self.guard if decided is None else self.guard.with_cleared(partial(_is_harmless, decided, entry.id))
+        thought = self.mind.propose(bench, entry, material, lambda text: guard.of_trait(text, ()) is not None)
         leaning = {"seen": list(thought.seen), "stands_on": list(thought.stands_on)}
-        if thought.wishes is None:
+        if thought.proposed is None:
             body = {"error": thought.error, "spent": asdict(thought.spent), **leaning}
             skipped = Outcome(role=SKIPPED, made_by=self.mind.name, body=body)
-            return [*outcomes, *withheld(self.guard, thought.said, refused=False), skipped]
-        wishes, refused = sift(guard, thought.wishes, material)
-        outcomes += withheld(self.guard, thought.said, refused=bool(refused))
-        wishes, known = without_twins(self.likeness, bench.tenant, wishes, material)
+            return [*outcomes, *redact_answers(self.guard, thought.said, refused=False), skipped]
+        proposed, refused = filter_sensitive(guard, thought.proposed, material)
+        outcomes += redact_answers(self.guard, thought.said, refused=bool(refused))
+        proposed, known = merge_duplicate_traits(self.likeness, bench.tenant, proposed, material)
         work = ReflectionState.of(material, entry, self.mind.origin, scope)
-        carry_out(work, wishes)
+        carry_out(work, proposed)
         specials, later = self._reconsider_traits(bench, entry, work, guard)
         body = {
-            **asdict(wishes),
+            **asdict(proposed),
             "links": [list(link) for link in material.links],
             "origin": self.mind.origin,
             **leaning,
@@ -238,16 +238,16 @@ class ReflectionPreparer:
         """Ask about the traits with too many contradictions; one without an answer stays unchanged."""
         found: list[Outcome] = []
         together = StrategyResult()
-        for trait_id in trait_changes.doubtful(work):
+        for trait_id in trait_changes.contradicted_traits(work):
             said, thought = self.mind.reconsider(bench, entry, work, trait_id)
             refusal = None if said is None else sensitive_words(guard, said)
-            kept = withheld(self.guard, thought.said, refused=refusal is not None)
+            kept = redact_answers(self.guard, thought.said, refused=refusal is not None)
             together = together.plus(replace(thought, said=kept))
             if refusal is not None:
                 together = together.plus(StrategyResult(refused=[refusal]))
             elif said is not None:
                 leaning = {"seen": list(thought.seen), "stands_on": list(thought.stands_on)}
-                body = {**special_body(trait_id, said), **leaning}
+                body = {**revision_to_json(trait_id, said), **leaning}
                 found.append(Outcome(role=SPECIAL, made_by=thought.made_by, body=body))
         return found, together
 
@@ -257,18 +257,18 @@ def _is_harmless(decided: Decisions, seed: str, text: str, topic: str) -> bool:
     return decision is not None and decision.is_surely(HARMLESS)
 
 
-def carry_out(work: ReflectionState, wishes: ProposedOperations) -> None:
+def carry_out(work: ReflectionState, proposed: ProposedOperations) -> None:
     """Execute steps 2 to 7, except special reflections."""
     standing = {trait_id for trait_id, trait in work.traits.items() if is_trend(trait)}
-    behaviours.begin_trends(work, wishes.new_trends)
-    behaviours.confirm_trends(work, wishes.reinforcements)
+    behaviours.begin_trends(work, proposed.new_trends)
+    behaviours.confirm_trends(work, proposed.reinforcements)
     behaviours.expire_trends(work)
-    behaviours.begin_behaviours(work, wishes.new_behaviors)
-    behaviours.reinforce(work, wishes.reinforcements, trends=standing)
-    trait_changes.upgrade(work, wishes.upgrades, subtype="preference")
-    trait_changes.upgrade(work, wishes.upgrades, subtype="core")
-    trait_changes.refuse_others(work, wishes.upgrades)
-    trait_changes.contradict(work, wishes.contradictions)
+    behaviours.begin_behaviours(work, proposed.new_behaviors)
+    behaviours.reinforce(work, proposed.reinforcements, trends=standing)
+    trait_changes.upgrade(work, proposed.upgrades, subtype="preference")
+    trait_changes.upgrade(work, proposed.upgrades, subtype="core")
+    trait_changes.refuse_others(work, proposed.upgrades)
+    trait_changes.contradict(work, proposed.contradictions)
 
 
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -286,10 +286,10 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     carry_out(work, ProposedOperations() if said is None else from_body(said.body))
     behaviours.join(work, () if said is None else said.body["links"])
     for outcome in outcomes.get(SPECIAL, ()):
-        trait_changes.reconsider(work, outcome.body["trait_id"], special_from(outcome.body))
-    credit(work, payload_of(entry, ReflectPayload).get("recalled", {}))
-    fade(work)
-    rejoin(work)
+        trait_changes.reconsider(work, outcome.body["trait_id"], revision_from_json(outcome.body))
+    add_usefulness(work, payload_of(entry, ReflectPayload).get("recalled", {}))
+    apply_decay(work)
+    merge_remaining_side(work)
     sifted = [RefusedOperation(**outcome.body) for outcome in outcomes.get(REFUSED, ())]
     cycle = make_cycle(
         entry,

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from phronesis.core.changes import Patch
 from phronesis.core.data_delimiters import has_context
-from phronesis.core.entries import Entry, item_stamps
+from phronesis.core.entries import Entry, item_timestamps
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow, Origin, Polarity
@@ -100,7 +100,7 @@ def last_cycle(view: LaneView) -> Item | None:
     return _last_completed(view.find(kinds=(CYCLE,)))
 
 
-def failed_since(view: LaneView) -> list[datetime]:
+def failure_times(view: LaneView) -> list[datetime]:
     """Return the times of failed reflections since the last completed one, oldest first."""
     cycles = view.find(kinds=(CYCLE,))
     done = _last_completed(cycles)
@@ -134,7 +134,7 @@ def _held_items(view: LaneView, kinds: Sequence[str], entry: Entry, *, live: boo
     return items_before(view, found, entry)
 
 
-def seen_memory(memory: Item) -> MemoryInput:
+def describe_memory(memory: Item) -> MemoryInput:
     """Return a memory as shown to rules and models."""
     return MemoryInput(
         id=memory.id,
@@ -149,7 +149,7 @@ def seen_memory(memory: Item) -> MemoryInput:
     )
 
 
-def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -> TraitInput:
+def describe_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -> TraitInput:
     """Return a trait as shown to rules and models, at a time."""
     confidence = confidence_at(trait, moment)
     pro, contra = ([row.source_key for row in evidence if row.polarity == one] for one in ("support", "contra"))
@@ -285,7 +285,7 @@ class ReflectionState:
                 "made_by": self.origin,
                 **given,
             },
-            **item_stamps(self.entry, observed),
+            **item_timestamps(self.entry, observed),
             **self.scope,
         )
         self.traits[trait.id] = trait
@@ -320,7 +320,7 @@ class ReflectionState:
         cut = content[:MAX_CONTENT]
         self.refused.append(RefusedOperation(operation=operation, rule=rule, reason=reason, content=cut))
 
-    def same_words(self, content: str) -> str | None:
+    def find_same_text(self, content: str) -> str | None:
         """Return the live trait with the same text, or None; a side before the trait it belongs to."""
         form = form_of(content)
         found = [trait for trait in self.traits.values() if form_of(trait.content) == form]

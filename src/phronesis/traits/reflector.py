@@ -33,7 +33,7 @@ from phronesis.traits.laws.strength import MEMORY_KINDS, TRAIT, NewMemories, Ref
 from phronesis.traits.llm_reflection import FOUND, ModelStrategy
 from phronesis.traits.policy_section import TraitPolicy
 from phronesis.traits.reflection import REFLECT, TRIGGER
-from phronesis.traits.reflection_state import failed_since, last_cycle
+from phronesis.traits.reflection_state import failure_times, last_cycle
 from phronesis.traits.strategies import ReflectionStrategy, RuleStrategy, TextSimilarity
 
 
@@ -63,7 +63,7 @@ class Reflector:
             if due:
                 yield Job(state="due", work="reflect", user_id=user, message=due.reason)
 
-    def seen(self, tenant: str, name: LaneName) -> dict[str, Any]:
+    def current_view(self, tenant: str, name: LaneName) -> dict[str, Any]:
         """Return the caller's view to record in an entry: the last reflection, and the traits recalled since."""
         with self._open(tenant, name) as view:
             if view is None:
@@ -75,20 +75,20 @@ class Reflector:
         told = {"last": None if last is None else last.id, "recalled": recalled}
         return {name: value for name, value in told.items() if value}
 
-    def said(self, tenant: str, entry_id: str) -> dict[str, Any]:
+    def recorded_view(self, tenant: str, entry_id: str) -> dict[str, Any]:
         """Return the view recorded in an entry: a repeated call must send the same."""
         with self.database.transaction(tenant, "read") as unit:
             payload = load_entry(unit, entry_id).payload
         return {name: payload[name] for name in ("last", "recalled") if name in payload}
 
     def since(self, tenant: str, name: LaneName, seen: Mapping[str, Any]) -> ReflectionCycle | None:
-        """Return the last reflection if it is not the one in ``seen``, else None."""
+        """Return the last reflection if it is not the one in ``current_view``, else None."""
         with self._open(tenant, name) as view:
             last = None if view is None else last_cycle(view)
         return None if last is None or last.id == seen.get("last") else cycle_of(last)
 
     @contextmanager
-    def alone(self, tenant: str, name: LaneName) -> Iterator[None]:
+    def exclusive(self, tenant: str, name: LaneName) -> Iterator[None]:
         """Serialise this process's reflections on a lane, so that a model is asked once."""
         with self._guard:
             lock = self._locks.setdefault((tenant, name), Lock())
@@ -113,11 +113,11 @@ class Reflector:
         with self._open(tenant, name) as view:
             if not found or view is None or not (found.new_memories or view.find(kinds=(TRAIT,), limit=1)):
                 return False
-            failed = failed_since(view)
+            failed = failure_times(view)
         longest = timedelta(hours=self.thresholds.hours)
         if failed and now - failed[-1] < pause_after(len(failed), longest=longest):
             return False
-        payload = {"daily": True, **self.seen(tenant, name)}
+        payload = {"daily": True, **self.current_view(tenant, name)}
         writer.write(tenant, name, verb=REFLECT, payload=payload, actor="worker")
         return True
 

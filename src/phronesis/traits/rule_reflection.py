@@ -26,6 +26,7 @@ from phronesis.traits.laws.records import (
 from phronesis.traits.memory_features import (
     Code,
     MemoryFeatures,
+    add_odds,
     behaviours_of,
     clause_of,
     context_of,
@@ -35,11 +36,10 @@ from phronesis.traits.memory_features import (
     read_all,
     shares_words,
     shows,
-    soften,
     statement_of,
     the_tables,
     trait_sentence,
-    with_odds,
+    weaken_wording,
 )
 from phronesis.traits.similarity import Cosine, MemorySimilarity, likeness_of
 
@@ -152,7 +152,7 @@ def _dissolved(pro: Sequence[MemoryFeatures], contra: Sequence[MemoryFeatures], 
 
 def _softer(trait: TraitInput, code: Code) -> TraitRevision:
     """Say it in a lower degree; what is said so already is given up."""
-    if (content := soften(trait.content, code)) is None:
+    if (content := weaken_wording(trait.content, code)) is None:
         why = "已无更弱的说法" if code == "zh" else "It cannot be said any weaker"
         return TraitRevision(action="dissolve", reasoning=why)
     why = "有些记忆与之相反" if code == "zh" else "Some memories say the opposite"
@@ -258,12 +258,12 @@ def reflect(
     of what is nobody's business: their memories show nothing but what such memories alone show, and whether that may be
     told is for others to judge. The order of what is given is of no account.
     """
-    readings = with_odds(read_all(memories))
+    readings = add_odds(read_all(memories))
     fresh = [n for n, one in enumerate(readings) if one.id in new]
     known = clusters.known_traits(sorted(traits, key=lambda one: one.id), readings)
     habits = [sorted(one.evidence) for one in known]
     likeness = likeness_of(readings, cosine, habits)
-    held = frozenset[int]().union(*(one.evidence - clusters.misfits(one, likeness) for one in known))
+    held = frozenset[int]().union(*(one.evidence - clusters.dissimilar_memories(one, likeness) for one in known))
     shown = {n for n, one in enumerate(readings) if shows(one)}
     hidden = {n for n in shown if n not in held and (readings[n].private or sensitive(readings[n].text))}
     this = _ReflectionPass(readings, likeness, fresh, known, shown, held, hidden)
@@ -300,7 +300,7 @@ def _reinforcements(this: _ReflectionPass, spoken: AbstractSet[int]) -> dict[str
         ranked = sorted(
             (one.trait.subtype != "behavior", -round(fit, 4), one.trait.id)
             for one in this.traits
-            if (fit := clusters.fits(n, one, this.readings, this.likeness)) >= this.likeness.levels.fit
+            if (fit := clusters.similarity_to_trait(n, one, this.readings, this.likeness)) >= this.likeness.levels.fit
         )
         if ranked:
             found.setdefault(ranked[0][2], []).append(n)
@@ -328,10 +328,10 @@ def _clusters(this: _ReflectionPass, free: Sequence[bool], *, sensitive: bool) -
     fresh = {n for n in this.fresh if these[n]}
     if not fresh:
         return []
-    groups = clusters.largest(clusters.average_linkage(this.likeness, these), partial(_is_behaviour, this))
-    kept = [clusters.without_strays(one.members, this.likeness) for one in groups]
+    groups = clusters.largest_groups(clusters.average_linkage(this.likeness, these), partial(_is_behaviour, this))
+    kept = [clusters.drop_outliers(one.members, this.likeness) for one in groups]
     return [
-        clusters.most_telling(one, this.likeness) for one in kept if not fresh.isdisjoint(one) and _recurs(this, one)
+        clusters.most_central(one, this.likeness) for one in kept if not fresh.isdisjoint(one) and _recurs(this, one)
     ]
 
 
@@ -341,8 +341,10 @@ def _is_behaviour(this: _ReflectionPass, group: clusters.Group) -> bool:
         return False
     levels, members = this.likeness.levels, [this.readings[n] for n in group.members]
     if this.likeness.by_words:
-        return clusters.recurs(members) and group.alike >= (levels.close if behaviours_of(members) else levels.bare)
-    return clusters.worth(group, this.readings) >= levels.close
+        return clusters.is_recurring(members) and group.alike >= (
+            levels.close if behaviours_of(members) else levels.bare
+        )
+    return clusters.group_score(group, this.readings) >= levels.close
 
 
 def _recurs(this: _ReflectionPass, members: Sequence[int]) -> bool:

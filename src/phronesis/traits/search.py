@@ -1,4 +1,4 @@
-"""Search documents of traits, and `TraitBook`, which lists traits, evidence and reflections (NM-12, NM-14)."""
+"""Search documents of traits, and `TraitReader`, which lists traits, evidence and reflections (NM-12, NM-14)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from phronesis.core.ids import LaneName
 from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
 from phronesis.index.projections import Part, whole
-from phronesis.recall.as_of import drawn_by, held_at, known_at, live_at
+from phronesis.recall.as_of import created_by_entry, known_at, live_at, was_valid_at
 from phronesis.recall.evidence import known_evidence
 from phronesis.store.database import Database, Unit
 from phronesis.store.eligible import ReadConditions, newest_items
@@ -67,14 +67,14 @@ class Filter:
         """The selected stages, ascending."""
         return RANKS[RANKS.index(self.min_stage) :]
 
-    def lets_through(self, trait: Trait) -> bool:
+    def matches(self, trait: Trait) -> bool:
         """Return whether a trait has the subtype, and the context, itself or in one of its sides."""
         contexts = {trait.context, *(side.context for side in trait.sides)}
         return self.subtype in (None, trait.subtype) and (self.context is None or self.context in contexts)
 
 
 @dataclass(frozen=True, slots=True)
-class TraitBook:
+class TraitReader:
     """Reads traits. It never writes, and reading applies no decay: confidence is that of the last reflection."""
 
     database: Database
@@ -139,12 +139,12 @@ def _list_traits(unit: Unit, lane: Lane, wanted: ReadConditions, which: Filter) 
         known = known_at(unit, lane.lane_id, every, wanted.as_of)
         found = [item for item in known if item.live and item.stage in which.stages]
     if wanted.valid_at is not None:
-        found = [item for item in found if held_at(item, wanted.valid_at)]
+        found = [item for item in found if was_valid_at(item, wanted.valid_at)]
     sides = {str(item.data[SIDE_OF]) for item in found if item.data.get(SIDE_OF)}
     wholes = live_at(unit, lane, sides, wanted.as_of)
     found = [item for item in found if item.data.get(SIDE_OF) not in wholes]
     traits = _to_traits(unit, lane, found, wanted.as_of) if found else []
-    kept = [trait for trait in traits if which.lets_through(trait)]
+    kept = [trait for trait in traits if which.matches(trait)]
     return sorted(kept, key=lambda one: (-RANKS.index(one.stage or RANKS[0]), -(one.confidence or 0.0), one.id))
 
 
@@ -154,7 +154,7 @@ def _to_traits(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None)
     ids = [item.id for item in every]
     rows = known_evidence(unit, lane.lane_id, ids, as_of=as_of)
     drawn = read_edges(unit, lane.lane_id, ids, incoming=True, types=("parent_of",))
-    edges = drawn_by(unit, lane.lane_id, drawn, as_of)
+    edges = created_by_entry(unit, lane.lane_id, drawn, as_of)
     above = live_at(unit, lane, {edge.from_id for edge in edges}, as_of)
     parents: dict[str, list[str]] = {}
     for edge in edges:

@@ -25,7 +25,13 @@ from phronesis.models.embedders import Embedders
 from phronesis.store.documents import read_vectors
 from phronesis.store.lanes import has_model
 from phronesis.traits.laws.records import ProposedOperations, RefusedOperation, TraitRevision
-from phronesis.traits.reflection_state import ReflectionInput, ReflectionState, open_traits, seen_memory, seen_trait
+from phronesis.traits.reflection_state import (
+    ReflectionInput,
+    ReflectionState,
+    describe_memory,
+    describe_trait,
+    open_traits,
+)
 from phronesis.traits.rule_reflection import RULES_VERSION, reconsider, reflect
 from phronesis.traits.similarity import Cosine
 
@@ -50,11 +56,11 @@ class TextSimilarity:
         encoder = self.embedders.serving(bench.tenant)
         if encoder is None or not memories:
             return None
-        beside = self.embedders.beside(encoder)
+        beside = self.embedders.comparison_encoder(encoder)
         try:
             vectors = _vectors(bench, encoder, memories)
             if beside is not None:
-                vectors = seen_twice(vectors, _vectors(bench, beside, memories))
+                vectors = combined_unit_rows(vectors, _vectors(bench, beside, memories))
         except ModelError:
             return None
         rows = {memory.id: n for n, memory in enumerate(memories)}
@@ -68,7 +74,7 @@ class TextSimilarity:
 
         return cosines
 
-    def twins(self, tenant: str, texts: Sequence[str], known: Sequence[str]) -> list[int | None]:
+    def duplicate_indexes(self, tenant: str, texts: Sequence[str], known: Sequence[str]) -> list[int | None]:
         """Return for each text the index, in ``known`` followed by ``texts``, of an equivalent text, or None.
 
         It is the most similar known text, else the most similar earlier one in ``texts``.
@@ -88,7 +94,7 @@ class TextSimilarity:
         return out
 
 
-def seen_twice(own: Floats, beside: Floats) -> Floats:
+def combined_unit_rows(own: Floats, beside: Floats) -> Floats:
     """Return the unit rows by which memories are compared, from those of two encoders."""
     return side_by_side([(own, 1 - BESIDE), (beside, BESIDE)])
 
@@ -119,13 +125,13 @@ def _vectors(bench: PrepareContext, encoder: Embedder, memories: Sequence[Item])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyResult:
-    """The result of a strategy. ``wishes`` is None if the round is to be skipped, for the reason in ``error``.
+    """The result of a strategy. ``proposed`` is None if the round is to be skipped, for the reason in ``error``.
 
     ``said`` are outcomes with a model's answers; ``seen`` the ids of everything shown to it, and ``stands_on`` the
     entries whose outcomes contributed: an erasure follows both.
     """
 
-    wishes: ProposedOperations | None = None
+    proposed: ProposedOperations | None = None
     made_by: str = ""
     said: Sequence[Outcome] = ()
     seen: Sequence[str] = ()
@@ -159,7 +165,7 @@ class ReflectionStrategy(Protocol):
         """Rule or model: the origin recorded on its results."""
         ...
 
-    def wishes(
+    def propose(
         self, bench: PrepareContext, entry: Entry, material: ReflectionInput, sensitive: Callable[[str], bool]
     ) -> StrategyResult:
         """Return the operations that follow from new memories; ``sensitive`` tells which texts show nothing.
@@ -179,8 +185,8 @@ SENSITIVE: Final = "sensitive"
 """Name of the rule. The refused text is not kept with the refusal, since that would store it."""
 
 
-def sift(
-    guard: Guard, wishes: ProposedOperations, material: ReflectionInput
+def filter_sensitive(
+    guard: Guard, proposed: ProposedOperations, material: ReflectionInput
 ) -> tuple[ProposedOperations, list[RefusedOperation]]:
     """Return the operations without sensitive ones, and the refusals of the others."""
     words = {memory.id: memory.content for memory in material.memories}
@@ -194,13 +200,13 @@ def sift(
         return finding is None
 
     kept = ProposedOperations(
-        new_trends=[one for one in wishes.new_trends if passes("new_trends", one.content, one.evidence_ids)],
-        new_behaviors=[one for one in wishes.new_behaviors if passes("new_behaviors", one.content, one.evidence_ids)],
-        reinforcements=wishes.reinforcements,
-        contradictions=wishes.contradictions,
+        new_trends=[one for one in proposed.new_trends if passes("new_trends", one.content, one.evidence_ids)],
+        new_behaviors=[one for one in proposed.new_behaviors if passes("new_behaviors", one.content, one.evidence_ids)],
+        reinforcements=proposed.reinforcements,
+        contradictions=proposed.contradictions,
         upgrades=[
             one
-            for one in wishes.upgrades
+            for one in proposed.upgrades
             if passes("upgrades", one.new_content, one.from_trait_ids, traits)
             and (not one.reasoning or passes("upgrades", one.reasoning, ()))
         ],
@@ -217,7 +223,7 @@ def sensitive_words(guard: Guard, said: TraitRevision) -> RefusedOperation | Non
     return None
 
 
-def withheld(guard: Guard, answers: Sequence[Outcome], *, refused: bool) -> list[Outcome]:
+def redact_answers(guard: Guard, answers: Sequence[Outcome], *, refused: bool) -> list[Outcome]:
     """Return a model's answers as they may be stored: without text if a part of them was refused.
 
     An invalid answer, or one that only requested searches, has no operations to filter: its text is examined instead.
@@ -245,15 +251,15 @@ class RuleStrategy:
     name: ClassVar[str] = RULES_VERSION
     origin: ClassVar[Origin] = "rule"
 
-    def wishes(
+    def propose(
         self, bench: PrepareContext, entry: Entry, material: ReflectionInput, sensitive: Callable[[str], bool]
     ) -> StrategyResult:
         """Compare the new memories with one another, with earlier ones, and with the traits."""
         memories = material.latest()
         standing = open_traits(material)
-        traits = [seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at) for trait in standing]
+        traits = [describe_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at) for trait in standing]
         found = reflect(
-            [seen_memory(memory) for memory in memories],
+            [describe_memory(memory) for memory in memories],
             material.new,
             traits,
             cosine=self.likeness.among(bench, memories),
@@ -261,7 +267,7 @@ class RuleStrategy:
         )
         # Operations on a trait are looked up again at the current trait: an erasure may have changed it.
         return StrategyResult(
-            wishes=found, made_by=RULES_VERSION, stands_on=sorted({trait.entry_id for trait in standing})
+            proposed=found, made_by=RULES_VERSION, stands_on=sorted({trait.entry_id for trait in standing})
         )
 
     def reconsider(
@@ -269,6 +275,8 @@ class RuleStrategy:
     ) -> tuple[TraitRevision | None, StrategyResult]:
         """Weigh the support of a trait against its contradictions."""
         rows = work.rows.get(trait_id, [])
-        trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)
-        pro, contra = (list(map(seen_memory, work.evidence(ids))) for ids in (trait.supporting, trait.contradicting))
+        trait = describe_trait(work.traits[trait_id], rows, entry.recorded_at)
+        pro, contra = (
+            list(map(describe_memory, work.evidence(ids))) for ids in (trait.supporting, trait.contradicting)
+        )
         return reconsider(trait, pro, contra), StrategyResult(made_by=RULES_VERSION)

@@ -56,66 +56,66 @@ TOO_UNSURE: Final = "too_unsure"
 WRONG_SUBTYPE: Final = "wrong_subtype"
 
 
-def upgrade(work: ReflectionState, wishes: Iterable[Upgrade], *, subtype: str) -> None:
+def upgrade(work: ReflectionState, proposed: Iterable[Upgrade], *, subtype: str) -> None:
     """Apply the upgrades to one subtype."""
-    for wish in wishes:
-        if wish.new_subtype == subtype:
-            refusal = _upgrade_refusal(work, wish)
+    for operation in proposed:
+        if operation.new_subtype == subtype:
+            refusal = _upgrade_refusal(work, operation)
             if refusal is None:
-                _make_upgrade(work, wish)
+                _make_upgrade(work, operation)
             else:
-                work.refuse("upgrades", *refusal, wish.new_content)
+                work.refuse("upgrades", *refusal, operation.new_content)
 
 
-def refuse_others(work: ReflectionState, wishes: Iterable[Upgrade]) -> None:
+def refuse_others(work: ReflectionState, proposed: Iterable[Upgrade]) -> None:
     """Refuse upgrades to unknown subtypes."""
-    for wish in wishes:
-        if wish.new_subtype not in SOURCES:
-            reason = f"a trait becomes a preference or core, not {wish.new_subtype}"
-            work.refuse("upgrades", WRONG_SUBTYPE, reason, wish.new_content)
+    for operation in proposed:
+        if operation.new_subtype not in SOURCES:
+            reason = f"a trait becomes a preference or core, not {operation.new_subtype}"
+            work.refuse("upgrades", WRONG_SUBTYPE, reason, operation.new_content)
 
 
-def _upgrade_refusal(work: ReflectionState, wish: Upgrade) -> tuple[str, str] | None:
+def _upgrade_refusal(work: ReflectionState, operation: Upgrade) -> tuple[str, str] | None:
     """Return the rule that an upgrade breaks, and how; None if it is valid."""
-    wanted, least = SOURCES[wish.new_subtype]
-    members = _sources(work, wish)
-    if not wish.new_content.strip():
+    wanted, least = SOURCES[operation.new_subtype]
+    members = _sources(work, operation)
+    if not operation.new_content.strip():
         return NO_WORDS, "an upgrade says nothing"
-    if len(members) < len(set(wish.from_trait_ids)):
+    if len(members) < len(set(operation.from_trait_ids)):
         return NO_SUCH_TRAIT, "some of its traits are not there, or live no more"
     if len(members) < MIN_TRAITS:
         return TOO_FEW, f"it is made of {len(members)} traits, and needs {MIN_TRAITS}"
     if any(trait.data["subtype"] != wanted or is_trend(trait) for trait in members):
-        return WRONG_SUBTYPE, f"a {wish.new_subtype} is made of traits of subtype {wanted}"
+        return WRONG_SUBTYPE, f"a {operation.new_subtype} is made of traits of subtype {wanted}"
     low = [trait for trait in members if _confidence(work, trait) < least]
     if low:
         return TOO_UNSURE, f"{len(low)} of its traits are below {least}"
-    wanted_ids = set(wish.from_trait_ids)
+    wanted_ids = set(operation.from_trait_ids)
     made = any(wanted_ids <= set(trait.data.get("children", ())) for trait in work.traits.values())
-    if made or work.same_words(wish.new_content) is not None:
+    if made or work.find_same_text(operation.new_content) is not None:
         return KNOWN, "the same traits, or the same words, made one already"
     ids = frozenset().union(*(work.supporting(trait.id) for trait in members))
-    if work.taken_back(wish.new_content, ids, subtype=wish.new_subtype):
+    if work.taken_back(operation.new_content, ids, subtype=operation.new_subtype):
         return TAKEN_BACK, "a person took it back"
     return None
 
 
-def _make_upgrade(work: ReflectionState, wish: Upgrade) -> None:
-    members = _sources(work, wish)
+def _make_upgrade(work: ReflectionState, operation: Upgrade) -> None:
+    members = _sources(work, operation)
     best = max(_confidence(work, trait) for trait in members)
     rows = [row for trait in members for row in work.rows.get(trait.id, ()) if row.polarity in ("support", "contra")]
     memories = work.evidence(row.source_key for row in rows if row.polarity == "support")
     contexts = {trait.data["context"] for trait in members}
     made = work.begin(
-        wish.new_content.strip(),
+        operation.new_content.strip(),
         memories,
-        subtype=wish.new_subtype,
+        subtype=operation.new_subtype,
         of=members,
-        context=context_of(wish.context or (contexts.pop() if len(contexts) == 1 else None)),
+        context=context_of(operation.context or (contexts.pop() if len(contexts) == 1 else None)),
         begun={"confidence": round(min(1.0, best + UPGRADE_RISE), 6), "cap": "emerging"},
         children=sorted(trait.id for trait in members),
-        reasoning=wish.reasoning.strip() or None,
-        facet=(wish.facet or "personality") if wish.new_subtype == "core" else None,
+        reasoning=operation.reasoning.strip() or None,
+        facet=(operation.facet or "personality") if operation.new_subtype == "core" else None,
     )
     work.inherit(made, rows)
     work.edges += [
@@ -124,9 +124,9 @@ def _make_upgrade(work: ReflectionState, wish: Upgrade) -> None:
     work.counts["traits_promoted"] += len(members)
 
 
-def _sources(work: ReflectionState, wish: Upgrade) -> Sequence[Item]:
+def _sources(work: ReflectionState, operation: Upgrade) -> Sequence[Item]:
     """Return the live source traits of an upgrade. Subtypes only rise, so an upgrade cannot contain itself."""
-    listed = [work.traits[one] for one in dict.fromkeys(wish.from_trait_ids) if one in work.traits]
+    listed = [work.traits[one] for one in dict.fromkeys(operation.from_trait_ids) if one in work.traits]
     return [trait for trait in listed if not trait.data.get(SIDES)]
 
 
@@ -139,7 +139,7 @@ def _confidence(work: ReflectionState, trait: Item) -> float:
 _COUNTED: Final = frozenset({"support", "contra"})
 
 
-def without_withdrawn(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+def withdraw_trait_evidence(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
     """Return the changes extended by the withdrawal of the traits' evidence. ``held`` are the items that they touch."""
     by_hand = entry.verb in ("archive", "archive_all")
     gone = {
@@ -185,23 +185,23 @@ _NO_SIDES: Final = 2
 _EVEN: Final = 0.5
 
 
-def contradict(work: ReflectionState, wishes: Iterable[TraitContradiction]) -> None:
+def contradict(work: ReflectionState, proposed: Iterable[TraitContradiction]) -> None:
     """Count contradictions of traits: one per operation, strong where it names several memories."""
-    for wish in wishes:
-        trait = work.traits.get(wish.trait_id)
+    for operation in proposed:
+        trait = work.traits.get(operation.trait_id)
         if trait is None:
-            work.refuse("contradictions", NO_SUCH_TRAIT, f"there is no trait {wish.trait_id} that lives")
+            work.refuse("contradictions", NO_SUCH_TRAIT, f"there is no trait {operation.trait_id} that lives")
             continue
-        memories = work.evidence(wish.contradicting_evidence_ids, but=work.known(wish.trait_id))
+        memories = work.evidence(operation.contradicting_evidence_ids, but=work.known(operation.trait_id))
         if not memories:
             reason = "none of its evidence is a memory that does not count for or against the trait already"
             work.refuse("contradictions", NO_NEW_EVIDENCE, reason, trait.content)
             continue
-        work.count(wish.trait_id, memories, "contra", None)
-        work.tally("traits_contradicted", wish.trait_id)
+        work.count(operation.trait_id, memories, "contra", None)
+        work.tally("traits_contradicted", operation.trait_id)
 
 
-def doubtful(work: ReflectionState) -> list[str]:
+def contradicted_traits(work: ReflectionState) -> list[str]:
     """Return the traits for which a special reflection is due, oldest first; none that a person wrote."""
     found = []
     for trait_id, trait in work.traits.items():
@@ -215,7 +215,7 @@ def doubtful(work: ReflectionState) -> list[str]:
 def reconsider(work: ReflectionState, trait_id: str, said: TraitRevision) -> None:
     """Apply the answer of a special reflection to a trait, if one is still due."""
     trait = work.traits.get(trait_id)
-    if trait is None or trait_id not in doubtful(work):
+    if trait is None or trait_id not in contradicted_traits(work):
         return
     content = said.new_content.strip()
     if said.action == "dissolve":

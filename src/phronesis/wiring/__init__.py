@@ -28,9 +28,9 @@ from phronesis.wiring.components import (
     make_editor,
     make_embedders,
     make_eraser,
+    make_plan_executor,
     make_planner,
     make_replayer,
-    make_retrieving,
     make_search,
     make_searcher,
     make_writer,
@@ -173,14 +173,14 @@ def _reader_makers(
     database = platform.database
     return {
         "browser": lambda: browse.Browser(database),
-        "entities": lambda: entities.EntityBook(database),
-        "overviews": lambda: overview.OverviewBook(database),
+        "entities": lambda: entities.EntityReader(database),
+        "overviews": lambda: overview.OverviewReader(database),
         "shown": lambda: impressions.ShownContexts(database),
         "used": lambda: impressions.UsedMemories(database),
         "usage": lambda: platform.usage,
-        "roster": lambda: platform.models,
+        "model_registry": lambda: platform.models,
         "searcher": lambda: make_searcher(platform),
-        "retrieving": lambda: make_retrieving(platform),
+        "plan_executor": lambda: make_plan_executor(platform),
         "planner": lambda: make_planner(platform),
         "assembler": lambda: make_assembler(platform, joined(), counter),
         "budget": lambda: platform.policy.budget,
@@ -250,7 +250,7 @@ def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str 
                 remedy=found.remedy,
                 level="error",
                 code=found.code,
-                command=doctor.writable_again(url.removeprefix(_SQLITE)),
+                command=doctor.chmod_command(url.removeprefix(_SQLITE)),
             )
         return DoctorReport([found])
 

@@ -91,7 +91,7 @@ def _judge_of(platform: Platform) -> "Judge | None":
     return platform.models.judge() if platform.policy.gateways else None
 
 
-def make_retrieving(platform: Platform) -> "retrievers.PlanExecutor":
+def make_plan_executor(platform: Platform) -> "retrievers.PlanExecutor":
     """Return the executor of plans over memory, resources, and the server that the policy names.
 
     It reranks the joint candidates itself. InputError: the variable that holds the server's key is not set.
@@ -128,7 +128,7 @@ def make_assembler(
     return assembly.Assembler(
         components.browser,
         components.planner,
-        components.retrieving,
+        components.plan_executor,
         components.searcher,
         counter,
         _core_policy(policy),
@@ -141,7 +141,7 @@ def make_assembler(
 def _core_policy(policy: Policy) -> "core_memory.CorePolicy":
     own = policy.core
     disputes = policy.of(conversation_policy.ConversationPolicy).conflict.disputes
-    kept = memory_types.load_memory_types().keys_of_care()
+    kept = memory_types.load_memory_types().keys_of_others_shown()
     return core_memory.CorePolicy(own.kinds, own.pin, policy.policies, own.items, own.due, disputes, kept)
 
 
@@ -169,7 +169,7 @@ def make_editor(components: Components, engines: EngineSet) -> "edits.ItemEditor
 def make_eraser(platform: Platform, components: Components) -> "erasure.Eraser":
     """Return the eraser."""
     writing, database = components.writer, platform.database
-    outside = external_search.outside_eraser(components.mirror, database)
+    outside = external_search.index_eraser(components.mirror, database)
     return erasure.Eraser(database, writing.recorder, writing.interpreter, platform.indexes, outside)
 
 

@@ -6,7 +6,7 @@ import unicodedata
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from phronesis.core.text import PLACE_LENGTH, TITLE_LENGTH, clean, label, name_of, place, title, without_citations
+from phronesis.core.text import PLACE_LENGTH, TITLE_LENGTH, clean, escape_citations, label, name_of, place, title
 from unit.compose.drawn import TEXTS
 
 
@@ -36,7 +36,7 @@ def test_only_we_cite() -> None:
         ("[m\u200dem:1] ﹇mem︓2] [mem⩴3", "[quoted mem:1] [quoted mem:2] [quoted mem:3"),
     ]
     for given, shown in cases:
-        assert without_citations(given) == shown
+        assert escape_citations(given) == shown
 
 
 def test_a_label_is_one_short_line_without_marks() -> None:
@@ -65,7 +65,7 @@ def test_titles_are_bounded_and_cite_nothing(names: list[str]) -> None:
     shown = title(names)
     assert len(shown) <= TITLE_LENGTH + 2 * len("[quoted mem:")
     assert "\n" not in shown
-    assert without_citations(clean(shown)) == shown
+    assert escape_citations(clean(shown)) == shown
 
 
 def test_nobody_has_a_role_for_a_name() -> None:
@@ -86,7 +86,7 @@ def as_read(text: str) -> str:
 
 @drawn(st.lists(TEXTS | OURS, max_size=4).map("".join))
 def test_nothing_of_ours_can_be_written_from_inside(text: str) -> None:
-    shown = as_read(without_citations(clean(text)))
+    shown = as_read(escape_citations(clean(text)))
     assert not re.search(r"\[m\d+\]", shown)
     for ours in ("<memory", "</memory", "<turn", "</turn", "<|", "[mem:", "[inst]", "[/inst]", "<<sys>>", "</s>"):
         assert ours not in shown

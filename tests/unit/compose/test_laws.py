@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 
 from phronesis.compose.budget_selection import RenderedPiece
 from phronesis.compose.composer import BUDGETED, compose, in_order
-from phronesis.compose.item_wording import keeps_its_role
+from phronesis.compose.item_wording import is_separate_turn
 from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPackage
 from phronesis.errors import BudgetTooSmall
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, ByteBound, O200k, TokenCounter
@@ -122,8 +122,8 @@ def check_fences(package: ContextPackage) -> None:
     assert text.rstrip().removesuffix("# User message").rstrip().endswith(changing.rstrip())
     turn_messages = list(package.messages)[package.stable_messages : -1 - bool(changing)]
     for turn, message in zip(package.recent_turns, turn_messages, strict=True):
-        assert message["role"] == (turn.role if keeps_its_role(turn) else "user")
-        assert len(TAG.findall(message["content"])) == (0 if keeps_its_role(turn) else 2)
+        assert message["role"] == (turn.role if is_separate_turn(turn) else "user")
+        assert len(TAG.findall(message["content"])) == (0 if is_separate_turn(turn) else 2)
 
 
 def changing_of(package: ContextPackage) -> str:

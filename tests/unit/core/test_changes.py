@@ -20,7 +20,7 @@ from unit.core.kept_lane import BIRTH, CHANGES, COUNTED, FOLDS, KeptLane, count,
 HISTORIES = st.lists(CHANGES, max_size=6)
 
 
-def grown(history: list[Changes], *, backwards: bool = False) -> KeptLane:
+def grow_clusters(history: list[Changes], *, backwards: bool = False) -> KeptLane:
     lane = KeptLane()
     lane.apply(BIRTH)
     for changes in history:
@@ -30,14 +30,14 @@ def grown(history: list[Changes], *, backwards: bool = False) -> KeptLane:
 
 @given(HISTORIES)
 def test_the_order_in_which_rows_are_read_changes_nothing(history: list[Changes]) -> None:
-    lane, other = grown(history), grown(history, backwards=True)
+    lane, other = grow_clusters(history), grow_clusters(history, backwards=True)
     assert lane.state() == other.state()
     assert lane.history == other.history
 
 
 @given(HISTORIES, CHANGES)
 def test_what_has_no_effect_gives_no_delta_and_what_has_gives_one(history: list[Changes], changes: Changes) -> None:
-    lane = grown(history)
+    lane = grow_clusters(history)
     before = lane.copy()
     settled = lane.apply(changes)
     for item_id, held in lane.held.items():
@@ -56,7 +56,7 @@ def test_what_has_no_effect_gives_no_delta_and_what_has_gives_one(history: list[
 
 @given(HISTORIES)
 def test_folded_fields_follow_from_the_evidence_that_is_left(history: list[Changes]) -> None:
-    lane = grown(history)
+    lane = grow_clusters(history)
     for item in lane.held.values():
         if item.kind == COUNTED:
             rows = [row for row in lane.evidence.values() if row.item_id == item.id]
@@ -67,7 +67,7 @@ def test_folded_fields_follow_from_the_evidence_that_is_left(history: list[Chang
 @given(HISTORIES, CHANGES)
 def test_settling_what_was_settled_changes_nothing(history: list[Changes], changes: Changes) -> None:
     added = dataclasses.replace(changes, dropped_evidence=(), dropped_edges=(), edges=changes.edges[:1])
-    lane = grown(history)
+    lane = grow_clusters(history)
     lane.apply(added)
     before = lane.state()
     assert lane.apply(added).deltas == ()
@@ -208,8 +208,8 @@ def blockers(lane: KeptLane, target: str) -> list[str]:
 
 @given(GROWN)
 def test_the_newest_change_is_restored_exactly_and_so_is_its_undoing(history: list[Changes]) -> None:
-    before = grown(history[:-1])
-    lane = grown(history)
+    before = grow_clusters(history[:-1])
+    lane = grow_clusters(history)
     after = lane.state()
     roll_back(lane, f"e{lane.n}")
     assert lane.state() == before.state()
@@ -220,7 +220,7 @@ def test_the_newest_change_is_restored_exactly_and_so_is_its_undoing(history: li
 
 @given(GROWN, st.data())
 def test_an_older_change_is_subtracted_and_nothing_else(history: list[Changes], data: st.DataObject) -> None:
-    lane = grown(history)
+    lane = grow_clusters(history)
     updates = [delta for delta in lane.history if delta.op == "update"]
     assume(updates)
     target = data.draw(st.sampled_from(updates))
@@ -249,13 +249,13 @@ def test_an_older_change_is_subtracted_and_nothing_else(history: list[Changes], 
 def test_a_cascade_always_succeeds_and_leaves_what_was_before_the_oldest(
     history: list[Changes], data: st.DataObject
 ) -> None:
-    lane = grown(history)
+    lane = grow_clusters(history)
     n = data.draw(st.integers(2, lane.n))
     targets = lane.deltas_of_entry(f"e{n}")
     undo = find_undo(cast("Any", lane), f"e{n}", cascade=True, folds=FOLDS)
     assert (undo is None) == (not targets)
     roll_back(lane, f"e{n}", cascade=True)
-    before = grown(history[: n - 2])
+    before = grow_clusters(history[: n - 2])
     for target in targets:
         restored, expected = (flat_row(one.held[target.item_id].to_row()) for one in (lane, before))
         assert all(
@@ -267,7 +267,7 @@ def test_a_cascade_always_succeeds_and_leaves_what_was_before_the_oldest(
 
 @given(GROWN)
 def test_a_creation_goes_with_all_that_stands_on_it_and_comes_back(history: list[Changes]) -> None:
-    lane = grown(history)
+    lane = grow_clusters(history)
     before = lane.state()
     creation = next(delta for delta in lane.history if delta.item_id == "i3")
     assert blockers(lane, creation.id) == [

@@ -12,7 +12,7 @@ from phronesis.reasoning.laws.facts import (
     Operator,
     matches_run,
     metric_of_run,
-    mistakes_of_test,
+    validate_test,
     verdict,
 )
 from phronesis.reasoning.laws.records import Product
@@ -34,7 +34,7 @@ def view(*products: Product, run_id: str = "r1", ratio: float | None = 3.0, **na
 def a_test(metric: str = "fraction", op: str = ">=", **fields: Any) -> dict[str, Any]:
     product = {} if metric == "activity" else {"product": "CO"}
     lawful = {"metric": metric, **product, "op": op, **fields}
-    assert not list(mistakes_of_test(lawful))
+    assert not list(validate_test(lawful))
     return lawful
 
 

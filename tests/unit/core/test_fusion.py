@@ -17,10 +17,10 @@ from phronesis.recall.fusion import (
     Fate,
     FusedEvidence,
     candidates_of,
+    deduplicate_candidates,
     fuse,
     reranked,
     site_of,
-    without_duplicates,
 )
 from phronesis.recall.scoring.weights import FusionRules, isotonic_decrease, support
 
@@ -170,40 +170,40 @@ def told(dropped: Sequence[Fate]) -> list[tuple[str, str | None, str]]:
 
 
 def test_one_key_is_shown_once() -> None:
-    kept, dropped = without_duplicates(ranked(section(1), section(2), section(1, text="other words"), memory(1)))
+    kept, dropped = deduplicate_candidates(ranked(section(1), section(2), section(1, text="other words"), memory(1)))
     assert names(kept) == ["s1", "s2", "m1"]
     assert told(dropped) == [("s1", "mem:s1", "same key")]
-    two, _ = without_duplicates(ranked(section(1, text=""), section(1, text="b b b", part="chunk:3000")))
+    two, _ = deduplicate_candidates(ranked(section(1, text=""), section(1, text="b b b", part="chunk:3000")))
     assert len(two) == 2
 
 
 def test_a_memory_and_its_message_are_one() -> None:
     message = memory("message", kind="message", message_id="a", messages=["a"])
-    kept, dropped = without_duplicates(ranked(memory(1, messages=["a", "b"]), message, memory(2, messages=["c"])))
+    kept, dropped = deduplicate_candidates(ranked(memory(1, messages=["a", "b"]), message, memory(2, messages=["c"])))
     assert names(kept) == ["m1", "m2"]
     assert told(dropped) == [("mmessage", "mem:m1", "same message")]
-    kept, _ = without_duplicates(ranked(message, memory(1, messages=["a", "b"])))
+    kept, _ = deduplicate_candidates(ranked(message, memory(1, messages=["a", "b"])))
     assert names(kept) == ["mmessage", "m1"]
 
 
 @pytest.mark.parametrize("words", [LONG, CHINESE])
 def test_the_same_words_in_two_documents_are_shown_once(words: str) -> None:
     other = section(2, document="d2", text=f"  {words.upper()} \n")
-    kept, dropped = without_duplicates(ranked(section(1, text=words), other))
+    kept, dropped = deduplicate_candidates(ranked(section(1, text=words), other))
     assert names(kept) == ["s1"]
     assert told(dropped) == [("s2", "mem:s1", "same words")]
-    kept, dropped = without_duplicates(ranked(section(1, text=words, uri=None), other))
+    kept, dropped = deduplicate_candidates(ranked(section(1, text=words, uri=None), other))
     assert names(kept) == ["s2"]
     assert told(dropped) == [("s1", "mem:s2", "same words")]
 
 
 def test_a_section_stands_for_the_message_that_quotes_it_at_its_place() -> None:
-    kept, dropped = without_duplicates(ranked(memory(1, text=LONG), memory(2), section(1, text=LONG)))
+    kept, dropped = deduplicate_candidates(ranked(memory(1, text=LONG), memory(2), section(1, text=LONG)))
     assert names(kept) == ["s1", "m2"]
     assert kept[0].relevance == 1.0
     assert told(dropped) == [("m1", "mem:s1", "same words")]
     first, _, last = ranked(memory(1, text=LONG), memory(2), section(1, text=LONG))
-    kept, _ = without_duplicates([replace(first, judged=0.9), replace(last, judged=0.4)])
+    kept, _ = deduplicate_candidates([replace(first, judged=0.9), replace(last, judged=0.4)])
     assert kept[0].judged == 0.9
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core import ids
-from phronesis.core.api_keys import SECRET_BYTES, Role, Token, check_role, hash_secret, opens, parse_token
+from phronesis.core.api_keys import SECRET_BYTES, Role, Token, check_role, hash_secret, parse_token, secret_matches
 from phronesis.core.ids import DEFAULT_NAMESPACE, LaneName, make_scope
 from phronesis.errors import InputError, Unauthenticated
 
@@ -114,8 +114,8 @@ def test_what_is_no_token_is_refused_and_not_repeated() -> None:
 
 def test_only_the_secret_itself_opens() -> None:
     kept = hash_secret(TOKEN.secret)
-    assert opens(kept, TOKEN.secret)
-    assert not opens(kept, bytes(SECRET_BYTES))
+    assert secret_matches(kept, TOKEN.secret)
+    assert not secret_matches(kept, bytes(SECRET_BYTES))
     assert TOKEN.secret not in kept
 
 

@@ -13,10 +13,10 @@ from phronesis.core.data_delimiters import (
     choose_boundary,
     has_context,
     is_off_record,
-    kept_messages,
-    own_text,
-    without_private,
-    without_private_values,
+    storable_messages,
+    strip_contexts,
+    strip_private_spans,
+    strip_private_values,
 )
 
 ID = "01a22377-5f69-85c3-acee-e47f8f2280dc"
@@ -37,7 +37,7 @@ def test_what_nobody_wrote_is_left_out() -> None:
         ("Improve it: <cv>\nI am a nurse.\n</cv>\nI am Bob.", "Improve it:\nI am Bob."),
     ]
     for text, own in cases:
-        assert "\n".join(line.strip() for line in own_text(text).text.splitlines() if line.strip()) == own, text
+        assert "\n".join(line.strip() for line in strip_contexts(text).text.splitlines() if line.strip()) == own, text
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_what_nobody_wrote_is_left_out() -> None:
     ],
 )
 def test_what_somebody_wrote_stays(text: str) -> None:
-    assert own_text(text).text == text
+    assert strip_contexts(text).text == text
     assert not has_context(text)
 
 
@@ -62,7 +62,7 @@ def test_time_grows_with_the_length_alone(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
         start = time.thread_time()
-        own_text(text)
+        strip_contexts(text)
         return time.thread_time() - start
 
     small, large = min(seconds(20_000) for _ in range(3)), min(seconds(160_000) for _ in range(3))
@@ -104,12 +104,12 @@ def test_it_depends_on_nothing_else_and_is_as_long_as_the_sample(context_id: str
     ],
 )
 def test_a_span_is_hidden_to_its_own_end(text: str, left: str) -> None:
-    assert without_private(text) == left
+    assert strip_private_spans(text) == left
 
 
 def test_the_texts_of_json_data_lose_their_spans() -> None:
     given = {"a<private>b": [1, None, {"c": "d <private>e</private>"}]}
-    assert without_private_values(given) == {"a[private]": [1, None, {"c": "d [private]"}]}
+    assert strip_private_values(given) == {"a[private]": [1, None, {"c": "d [private]"}]}
 
 
 @pytest.mark.parametrize("phrase", sorted(OFF_RECORD))
@@ -121,8 +121,10 @@ def test_a_prompt_with_a_command_as_a_clause_is_off_the_record(phrase: str) -> N
 
 
 def test_of_a_turn_off_the_record_nothing_is_kept() -> None:
-    assert kept_messages([("user", "Off the record: 4711"), ("assistant", "I see: 4711.")]) == []
-    assert kept_messages([("user", "a <private>b</private>"), ("assistant", " "), ("assistant", "off the record")]) == [
+    assert storable_messages([("user", "Off the record: 4711"), ("assistant", "I see: 4711.")]) == []
+    assert storable_messages(
+        [("user", "a <private>b</private>"), ("assistant", " "), ("assistant", "off the record")]
+    ) == [
         {"role": "user", "content": "a [private]"},
         {"role": "assistant", "content": "off the record"},
     ]

@@ -93,11 +93,11 @@ def task(due: datetime | None, **fields: Any) -> Item:
 def test_what_is_due_stays_due_until_it_expires(due: datetime, now: datetime, later: timedelta) -> None:
     item = task(due)
     assert items.due_of(item) == due
-    assert items.surfaces(item, now) == (due <= now + COMING)
-    if items.surfaces(item, now):
-        assert items.surfaces(item, now + later)
+    assert items.is_due_within(item, now) == (due <= now + COMING)
+    if items.is_due_within(item, now):
+        assert items.is_due_within(item, now + later)
     over = task(due, valid_to=due + later)
-    assert items.surfaces(over, now) == (due <= now + COMING and now < due + later)
+    assert items.is_due_within(over, now) == (due <= now + COMING and now < due + later)
     assert not items.is_lapsed(over, now)
 
 
@@ -118,7 +118,7 @@ def test_the_last_day_there_is_has_no_end() -> None:
 
 def test_without_a_due_time_nothing_comes_up() -> None:
     assert items.in_words(task(None), NOW) == ""
-    assert not items.surfaces(task(None), NOW)
+    assert not items.is_due_within(task(None), NOW)
     assert not items.is_overdue(task(None), NOW)
     assert not items.is_lapsed(task(None), NOW)
     assert items.due_of(task(NOW, kind="fact")) is None

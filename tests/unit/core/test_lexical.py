@@ -53,7 +53,7 @@ def floats(*values: float) -> Floats:
     return np.asarray(values, dtype=np.float32)
 
 
-def laid_out(index: ScopeIndex, sessions: list[int] | None = None) -> Layout:
+def assemble_rows(index: ScopeIndex, sessions: list[int] | None = None) -> Layout:
     """Lay out an index; ``sessions`` are those of its rows, by default none; rows follow one another in them."""
     size = index.row_count
     return make_layout(
@@ -67,13 +67,13 @@ def laid_out(index: ScopeIndex, sessions: list[int] | None = None) -> Layout:
 
 def bm25(indexes: list[ScopeIndex], query: list[int]) -> list[Floats]:
     """Score the live rows of indexes whose documents were said in no session."""
-    lanes = [(index, laid_out(index)) for index in indexes]
+    lanes = [(index, assemble_rows(index)) for index in indexes]
     found = frequencies(lanes, query)
     return text_scores([(layout, one) for (_, layout), one in zip(lanes, found, strict=True)])
 
 
 def coverage(indexes: list[ScopeIndex], query: list[int]) -> list[Floats]:
-    lanes = [(index, laid_out(index)) for index in indexes]
+    lanes = [(index, assemble_rows(index)) for index in indexes]
     return [
         lexical_scores.coverage(layout, one) for (_, layout), one in zip(lanes, frequencies(lanes, query), strict=True)
     ]
@@ -201,7 +201,7 @@ def test_windows_and_pairs_are_scored_like_texts_of_their_own(
     documents: list[list[int]], query: list[int], sessions: int
 ) -> None:
     index = index_of(*documents)
-    layout = laid_out(index, [n * sessions // max(len(documents), 1) for n in range(len(documents))])
+    layout = assemble_rows(index, [n * sessions // max(len(documents), 1) for n in range(len(documents))])
     lane = (layout, frequencies([(index, layout)], hashes(query))[0])
     known = {term for document in documents for term in document}
     bounds = zip(layout.windows.start, layout.windows.stop, strict=True)

@@ -10,7 +10,7 @@ from growth import assert_cut_off, repeated
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.name_detection import MAX_MENTIONS, MAX_SCANNED, MAX_SURFACE, find_mentions
 from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal, echo_predicate, refusals_in
-from phronesis.core.values import plain_relative
+from phronesis.core.values import canonical_relative
 
 
 def test_names_are_found() -> None:
@@ -73,7 +73,7 @@ def test_a_longer_word_is_the_plain_one() -> None:
         ("Anna", "Anna"),
     ]
     for word, plain in cases:
-        assert plain_relative(word) == plain, word
+        assert canonical_relative(word) == plain, word
 
 
 # What outcomes say of an entry: proposals, judgements, echoes, and what was refused.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from phronesis.conversation.extraction.memory_types import load_memory_types
 from phronesis.core.items import KINDS, Trust
 from phronesis.core.proposals import Conflict
-from phronesis.core.statements import MAX_FORM, STATED, Occurrence, Statement, alike, extends, plain_form
+from phronesis.core.statements import MAX_FORM, STATED, Occurrence, Statement, adds_detail, compared_form, is_same_value
 from phronesis.core.values import KEYS, NORMALISERS, is_known, language_code, names_of, normal_value, rule_for
 
 AT = datetime(2026, 3, 10, tzinfo=UTC)
@@ -88,19 +88,19 @@ def test_case_width_spaces_and_end_punctuation_do_not_count() -> None:
         ({"a": 1}, {"a": 1}),
     ]
     for one, other in cases:
-        assert plain_form(one) == plain_form(other), one
+        assert compared_form(one) == compared_form(other), one
 
 
 def test_what_is_not_the_same_is_told_apart() -> None:
     cases: list[tuple[object, object]] = [(True, 1), (1, "1"), (None, "null"), ("C", "C++"), ("Ålice", "Alice")]
     for one, other in cases:
-        assert plain_form(one) != plain_form(other), one
+        assert compared_form(one) != compared_form(other), one
 
 
 @given(text=st.text(max_size=40))
 def test_the_form_of_a_form_is_itself(text: str) -> None:
-    assert plain_form(plain_form(text)) == plain_form(text)
-    assert len(plain_form(text * 100)) <= MAX_FORM
+    assert compared_form(compared_form(text)) == compared_form(text)
+    assert len(compared_form(text * 100)) <= MAX_FORM
 
 
 def test_a_value_said_more_fully() -> None:
@@ -112,9 +112,9 @@ def test_a_value_said_more_fully() -> None:
         ("x", "", False, False),
     ]
     for longer, shorter, one, many in cases:
-        assert (extends(longer, shorter, "one"), extends(longer, shorter, "many")) == (one, many), longer
-        assert not extends(shorter, longer, "one"), longer
-        assert alike(shorter, longer, "one") == (one or longer == shorter), longer
+        assert (adds_detail(longer, shorter, "one"), adds_detail(longer, shorter, "many")) == (one, many), longer
+        assert not adds_detail(shorter, longer, "one"), longer
+        assert is_same_value(shorter, longer, "one") == (one or longer == shorter), longer
 
 
 def test_the_rule_for_conflicts_says_which_statement_wins() -> None:
@@ -124,7 +124,7 @@ def test_the_rule_for_conflicts_says_which_statement_wins() -> None:
     for conflict, wins in cases:
         saying = Occurrence(at=early, trust=Trust.USER, by=None)
         new = Statement(id="a", kind="profile", key="job", form="x", saying=saying, conflict=conflict)
-        assert new.beats(later) is wins, conflict
+        assert new.wins_over(later) is wins, conflict
 
 
 # The names that a policy uses: those of the page, the nearest first.

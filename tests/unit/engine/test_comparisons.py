@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from growth import assert_cut_off, repeated
 from labelled_texts import LABELLED_TEXTS
 from phronesis.reasoning.comparisons import MAX_READ, read_comparison, read_condition
-from phronesis.reasoning.laws.facts import mistakes_of_test
+from phronesis.reasoning.laws.facts import validate_test
 
 LABELLED = LABELLED_TEXTS / "comparisons.jsonl"
 OWN = Path(__file__).parent / "comparison_sentences.jsonl"
@@ -53,7 +53,7 @@ def test_sentences_of_our_own(language: str, states: bool) -> None:
     read = {text: read_comparison(text) for text in chosen}
     assert {text: test for text, test in read.items() if test is not None and test != chosen[text]} == {}
     assert sum(test is None for test in read.values()) - sum(test is None for test in chosen.values()) <= 3
-    assert not [text for text, test in chosen.items() if test is not None and list(mistakes_of_test(test))]
+    assert not [text for text, test in chosen.items() if test is not None and list(validate_test(test))]
 
 
 def test_conditions() -> None:
@@ -82,7 +82,7 @@ def test_one_claim_states_one_comparison() -> None:
 @given(st.text(max_size=200), st.text(max_size=50))
 def test_any_text_is_read_without_an_error_and_what_is_found_is_lawful(text: str, condition: str) -> None:
     found = read_comparison(text, [condition])
-    assert found is None or not list(mistakes_of_test(found))
+    assert found is None or not list(validate_test(found))
 
 
 @pytest.mark.parametrize("hostile", ["a-", "甲酸选择性", "(", "formate selectivity with Cu-Zn higher than "])

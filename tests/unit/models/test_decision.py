@@ -35,15 +35,15 @@ def opened(
         policy = Policy.model_validate(
             {"gateways": {"lab": gateway}, "roles": {"decide": {"gateway": "lab", "model": "m"}}}
         )
-        roster = ModelRegistry(
+        model_registry = ModelRegistry(
             policy, {}, tenant="acme", ledger=ledger or MemoryLedger(), clock=lambda: NOON, counter=ByteBound
         )
-        with contextlib.closing(roster):
-            yield server, roster
+        with contextlib.closing(model_registry):
+            yield server, model_registry
 
 
-def decide(roster: ModelRegistry, question: Question = QUESTION) -> Decision:
-    decider: Decider | None = roster.decider()
+def decide(model_registry: ModelRegistry, question: Question = QUESTION) -> Decision:
+    decider: Decider | None = model_registry.decider()
     assert decider is not None
     assert decider.name == "lab/m"
     return decider.decide("acme", question)
@@ -52,8 +52,8 @@ def decide(roster: ModelRegistry, question: Question = QUESTION) -> Decision:
 def test_the_probability_is_the_share_of_the_options_letters() -> None:
     ledger = MemoryLedger()
     said = servers.letter(" B", {" B": 0.4, "b": 0.2, "A": 0.2, "Maybe": 0.2})
-    with opened(said, ledger=ledger) as (server, roster):
-        decision = decide(roster)
+    with opened(said, ledger=ledger) as (server, model_registry):
+        decision = decide(model_registry)
         assert decision.option == "coffee"
         assert decision.probability == pytest.approx(0.75)
     [request] = server.requests
@@ -69,15 +69,15 @@ def test_the_probability_is_the_share_of_the_options_letters() -> None:
 
 @pytest.mark.parametrize("content", ["B", "b.", "B) about coffee", "**B**", "<think>A cup of tea?</think>\n\nB"])
 def test_without_probabilities_the_letter_stands_alone(content: str) -> None:
-    with opened(servers.letter(content)) as (server, roster):
-        assert decide(roster) == Decision("coffee")
+    with opened(servers.letter(content)) as (server, model_registry):
+        assert decide(model_registry) == Decision("coffee")
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("first", [servers.status(400), servers.letter("A drink, I think."), servers.letter("D")])
 def test_what_takes_no_letters_is_asked_in_a_form_from_then_on(first: Behaviour) -> None:
-    with opened(first, FORM_B) as (server, roster):
-        assert [decide(roster), decide(roster)] == [Decision("coffee")] * 2
+    with opened(first, FORM_B) as (server, model_registry):
+        assert [decide(model_registry), decide(model_registry)] == [Decision("coffee")] * 2
     assert ["response_format" in one.body for one in server.requests] == [False, True, True]
 
 
@@ -89,8 +89,8 @@ def test_words_of_the_reasoning_are_no_answer() -> None:
     ]
     message = {"role": "assistant", "content": "<think>A</think>B"}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": {"content": content}}
-    with opened(servers.reply_json({"choices": [choice]})) as (_, roster):
-        assert decide(roster) == Decision("coffee", 1.0)
+    with opened(servers.reply_json({"choices": [choice]})) as (_, model_registry):
+        assert decide(model_registry) == Decision("coffee", 1.0)
 
 
 FAILURES: list[tuple[Behaviour, dict[str, Any], type[ModelError]]] = [
@@ -103,8 +103,8 @@ FAILURES: list[tuple[Behaviour, dict[str, Any], type[ModelError]]] = [
 
 @pytest.mark.parametrize(("behaviour", "manners", "error"), FAILURES)
 def test_no_answer_is_an_error(behaviour: Behaviour, manners: Mapping[str, Any], error: type[ModelError]) -> None:
-    with opened(behaviour, **manners) as (_, roster), pytest.raises(error):
-        try_role(roster, "decide", "acme")
+    with opened(behaviour, **manners) as (_, model_registry), pytest.raises(error):
+        try_role(model_registry, "decide", "acme")
 
 
 def test_only_a_sure_choice_counts() -> None:
@@ -129,12 +129,12 @@ ANSWERS: list[tuple[Any, Decision | None]] = [
 @pytest.mark.parametrize(("answer", "decision"), ANSWERS)
 def test_a_decision_server_is_given_the_options(answer: Any, decision: Decision | None) -> None:
     ledger = MemoryLedger()
-    with opened(servers.reply_json(answer), kind="decision", ledger=ledger) as (server, roster):
+    with opened(servers.reply_json(answer), kind="decision", ledger=ledger) as (server, model_registry):
         if decision is None:
             with pytest.raises(AnswerRejected):
-                decide(roster)
+                decide(model_registry)
         else:
-            assert decide(roster) == decision
+            assert decide(model_registry) == decision
     [request] = server.requests
     assert request.path == "/v1/decide"
     assert {name: request.body[name] for name in ("model", "question", "options")} == {

@@ -11,7 +11,7 @@ from fake_models import limits
 from model_server import Behaviour, ModelServer, chat, garbage, reply_json, shown, slow
 from phronesis.errors import AnswerRejected, Closed, ModelUnavailable
 from phronesis.models.call_policy import Limits
-from phronesis.models.openai_models import OpenAIChat, without_thoughts
+from phronesis.models.openai_models import OpenAIChat, strip_reasoning
 from phronesis.models.structured_client import AnswerSchema, Completion, Constraint, Message
 from phronesis.models.transport import Gateway
 
@@ -75,7 +75,7 @@ def test_what_a_model_thinks_aloud_is_not_its_answer() -> None:
         ("", ""),
     ]
     for said, text in cases:
-        assert without_thoughts(said) == text
+        assert strip_reasoning(said) == text
 
 
 NO_COMPLETION: dict[str, Behaviour] = {

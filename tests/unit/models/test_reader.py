@@ -26,11 +26,11 @@ from phronesis.models.text_features import (
     FIRST,
     LAST,
     MAX_WINDOW,
+    blank_code,
     sentence_at,
     sentences,
     simplify_script,
     windows,
-    without_code,
 )
 from phronesis.reasoning.claim_gate import load_judge
 from phronesis.traits.memory_features import load_showing
@@ -87,7 +87,7 @@ def test_of_a_long_message_its_beginning_and_its_end_are_read() -> None:
 def test_sentences_end_at_marks_and_not_at_abbreviations() -> None:
     text = 'I saw Dr. Lind. "Why?" Go!  好。对\nend'
     assert [text[slice(*span)] for span in sentences(text)] == ["I saw Dr. Lind.", '"Why?"', "Go!", "好。", "对", "end"]
-    assert without_code("a ```x = 1``` b") == "a" + " " * 13 + "b"
+    assert blank_code("a ```x = 1``` b") == "a" + " " * 13 + "b"
 
 
 def found(

@@ -22,8 +22,8 @@ from phronesis.recall.query import (
     named_in,
     names_in,
     read_question,
+    remove_names,
     spoken_names,
-    without_names,
 )
 from phronesis.recall.scoring.signals import DayRange
 
@@ -40,7 +40,7 @@ def test_speakers_names_are_found_and_cut() -> None:
     ]
     for text, names, held, rest in cases:
         assert spoken_names(text, names) == held
-        assert " ".join(without_names(text, held).split()) == " ".join(rest.split())
+        assert " ".join(remove_names(text, held).split()) == " ".join(rest.split())
 
 
 def test_terms_leave_the_speaker_out_unless_nothing_is_left() -> None:
@@ -173,7 +173,7 @@ def test_an_encoder_that_was_not_reached_is_left_alone_for_a_while() -> None:
         assert SearchOptions().encoded(known, encoder, text) == (None, away)
     assert encoder.asked == ["tea?"]
     encoder.fault = None
-    known.reached(encoder)
+    known.mark_available(encoder)
     assert SearchOptions().encoded(known, encoder, "tea?")[1] == ()
     encoder.fault = GONE
     assert SearchOptions().encoded(known, encoder, "coffee?") == (None, away)
@@ -192,4 +192,4 @@ def test_a_window_is_the_time_and_its_words_are_no_terms() -> None:
     assert list(found.terms) == [term_hash("tea"), term_hash("2020")]
     bare = SearchOptions(window=TimeWindow(DAY, NEXT))
     assert bare.words_of("tea last Friday") == "tea last Friday"
-    assert SearchOptions().stretch() is None
+    assert SearchOptions().window_bounds() is None

@@ -80,7 +80,7 @@ class ExtractionContext:
     earlier: Sequence[Item] = ()
     known: Mapping[str, Item] = field(default_factory=dict)
 
-    def lean(self, answered: str, texts: Iterable[str], others: Mapping[str, str]) -> list[str]:
+    def similar_shown_ids(self, answered: str, texts: Iterable[str], others: Mapping[str, str]) -> list[str]:
         """Return the ids of the shown items and ``others`` that hold words of an answer which no message holds.
 
         An outcome that names them is prepared again when one is erased.
@@ -193,7 +193,7 @@ def _cut(one: Item | GateInput) -> str:
     return f"{one.role} {one.name}: {words}" if one.name else f"{one.role}: {words}"
 
 
-def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, GateInput]:
+def render_messages(entry: Entry, texts: Mapping[int, str]) -> dict[int, GateInput]:
     """Return each message with its speaker and time."""
     messages = payload_of(entry, TurnPayload).get("messages", ())
     out: dict[int, GateInput] = {}

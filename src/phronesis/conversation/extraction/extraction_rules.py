@@ -20,10 +20,10 @@ from phronesis.core.items import Item
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.proposals import USER, Proposal, Refusal
 from phronesis.core.timestamps import isoformat, parse_local
-from phronesis.core.values import plain_relative
+from phronesis.core.values import canonical_relative
 from phronesis.index.tokens import tokenize
 from phronesis.models.reader.network import FoundValue
-from phronesis.models.text_features import has_han, sentences, without_code
+from phronesis.models.text_features import blank_code, has_han, sentences
 from phronesis.recall.word_lists import Relatives, UnitText, is_chinese, load_relatives
 from phronesis.store.lane_view import LaneView
 
@@ -113,7 +113,7 @@ def forget_targets(text: str) -> list[tuple[int, int, str]]:
 
 def _split_sentences(text: str) -> Iterator[tuple[int, str, _Language]]:
     """Yield the sentences that state something: their start, their words in small letters, their language."""
-    shown = without_code(text)
+    shown = blank_code(text)
     for start, end in sentences(shown):
         sentence = shown[start:end].rstrip(_MARKS)
         low = sentence.lower().translate(_APOSTROPHES)
@@ -168,7 +168,7 @@ def said_at(entry: Entry, message: Mapping[str, Any]) -> datetime:
     return entry.recorded_at if given is None else parse_local(given, field="created_at")
 
 
-def with_requests_met(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+def end_fulfilled_requests(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
     """Return changes that also end the requests which they fulfil (``handler.Consequence``)."""
     if entry.verb not in CLOSING_VERBS:
         return changes
@@ -203,7 +203,7 @@ _SYNONYMS: Final = {
     "老丈人": "岳父",
     "姨": "姨妈",
 }
-"""Words for one relation, of those that have no key of their own; `plain_relative` knows the others."""
+"""Words for one relation, of those that have no key of their own; `canonical_relative` knows the others."""
 
 MAX_BEFORE: Final = 40
 """Characters before a name of an earlier sentence in which a relation is looked for."""
@@ -211,7 +211,7 @@ MAX_BEFORE: Final = 40
 _OPEN, _CLOSED, _COMMAS = "(（", ")）", ",，"
 
 
-def with_tie(one: Proposal, sentence: str, before: str = "") -> Proposal:
+def add_relation(one: Proposal, sentence: str, before: str = "") -> Proposal:
     """Return a proposal with the word for what its subject is to the user, if its sentence holds one.
 
     Where the sentence does not name the subject ("she"), it was named last in the text ``before``. The subject is the
@@ -249,7 +249,7 @@ def _tie(one: Proposal, name: str, text: UnitText, place: tuple[int, int], relat
     start, end = place
     key = relatives.keys[" ".join(text.units[start:end])]
     word = text.text[text.spans[start][0] : text.spans[end - 1][1]].casefold()
-    tie_key = _SYNONYMS.get(word, plain_relative(word)) if key == "other" else key
+    tie_key = _SYNONYMS.get(word, canonical_relative(word)) if key == "other" else key
     return replace(one, subject=name, tie=word, tie_key=tie_key)
 
 

@@ -10,22 +10,22 @@ from typing import Any, Final
 
 from phronesis.conversation.extraction.extraction_rules import (
     STARTER_VERSION,
+    add_relation,
     requests_in,
     said_at,
     starter_values,
-    with_tie,
 )
 from phronesis.conversation.extraction.gate import INJECTED, MAX_REFUSALS, USUAL, Gate, RetentionPolicy, refusal
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value, load_memory_types
 from phronesis.core.calendar import TimeSpan, find_times
-from phronesis.core.data_delimiters import OwnText, own_text
+from phronesis.core.data_delimiters import StrippedText, strip_contexts
 from phronesis.core.entries import Entry, Outcome, TurnPayload, is_erased, payload_of
 from phronesis.core.items import PROSPECTIVE
 from phronesis.core.lazy_loading import load_once
 from phronesis.core.name_detection import RULES_VERSION, find_mentions
 from phronesis.core.proposals import GATED, PROPOSALS, USER, Basis, Proposal, Refusal
-from phronesis.core.statements import OCCASIONS, OPPOSITE, with_effect_time
-from phronesis.core.values import plain_relative
+from phronesis.core.statements import OCCASIONS, OPPOSITE, mark_future_effect
+from phronesis.core.values import canonical_relative
 from phronesis.engine.handler import PrepareContext
 from phronesis.engine.prompt_injection import speaker_name
 from phronesis.log.payloads import texts_of
@@ -119,7 +119,7 @@ class MessageExtractor:
             return [], [refusal(n, text, "assistant")]
         if role not in {"user", "tool"}:
             return [], [refusal(n, text, "operator")]
-        own = own_text(text, hosts=role == "user")
+        own = strip_contexts(text, hosts=role == "user")
         if text.strip() and not own.text.strip():
             return [], [refusal(n, text, INJECTED)]
         speaker = (speaker_name(message.get("name")) if role == "user" else None) or USER
@@ -168,7 +168,7 @@ class MessageExtractor:
         start, end = _quotation(text, value.start, value.end)
         quote = text[start:end]
         named = None if value.subject is None or value.subject.lower() in _WRITER else value.subject.strip(_EDGES)
-        subject = plain_relative(named) if named else speaker
+        subject = canonical_relative(named) if named else speaker
         times = [] if family in UNDATED or family in NAMES else _times_beside(text, value, at, row)
         dated = next((one for one in times if not _is_limit(text, one)), None)
         proposal = Proposal(
@@ -191,10 +191,10 @@ class MessageExtractor:
             occurred_at=None if dated is None else _midnight(dated.first),
             due=_due(text, times, at) if row.kind in PROSPECTIVE else None,
         )
-        return with_tie(proposal, quote, text[:start])
+        return add_relation(proposal, quote, text[:start])
 
     def _compared(self, one: Proposal, at: datetime) -> Proposal:
-        one = with_effect_time(one, at)
+        one = mark_future_effect(one, at)
         row = self.types.find(one.key, one.kind)
         if row is None or one.value is None:
             return one
@@ -245,7 +245,7 @@ def _confirmed(values: Sequence[FoundValue], plain: Sequence[FoundValue]) -> lis
     return [confirm(one) for one in values]
 
 
-def place_proposal(one: Proposal, own: OwnText) -> Proposal:
+def place_proposal(one: Proposal, own: StrippedText) -> Proposal:
     """Return a proposal from what is left of a message, with its place in the whole message."""
     start = own.place(one.start)
     return replace(one, start=start, end=start + one.end - one.start)
@@ -331,7 +331,7 @@ class LocalExtractor:
 
     def __call__(self, _bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the names, proposals and refusals as outcomes."""
-        texts, withheld, refused = self.terms.parted(texts_of(entry))
+        texts, withheld, refused = self.terms.split_readable(texts_of(entry))
         found = [
             {"n": n, "surface": one.surface, "kind": one.kind, "start": one.start, "end": one.end}
             for n, text in texts.items()
@@ -340,7 +340,7 @@ class LocalExtractor:
         outcomes = [Outcome(role=MENTIONS, made_by=RULES_VERSION, body={"found": found}), *withheld]
         if self.memories is None or payload_of(entry, TurnPayload).get("infer") is False:
             return [*outcomes, *extraction_outcomes((), refused, RULES_VERSION)]
-        proposals, refusals = self.terms.sifted(*self.memories.propose(entry, texts), texts)
+        proposals, refusals = self.terms.apply_retention(*self.memories.propose(entry, texts), texts)
         return [*outcomes, *extraction_outcomes(proposals, [*refused, *refusals], self.memories.version)]
 
 

@@ -129,7 +129,7 @@ class RetentionPolicy:
         retention, conflict = self.usual
         return rule_for(self.retention, key, kind) or retention, rule_for(self.conflict, key, kind) or conflict
 
-    def parted(self, texts: Mapping[int, str]) -> tuple[dict[int, str], list[Outcome], list[Refusal]]:
+    def split_readable(self, texts: Mapping[int, str]) -> tuple[dict[int, str], list[Outcome], list[Refusal]]:
         """Return the messages that may be read, and the outcome and refusals for those withheld."""
         topic = self.sensitive.topic if self.sensitive is not None and self.whole else lambda _text: None
         found = {n: finding for n, text in texts.items() if (finding := topic(text)) is not None}
@@ -140,7 +140,7 @@ class RetentionPolicy:
         outcome = Outcome(role=WITHHELD, made_by=GUARD_VERSION, body={"withheld": rows})
         return {n: text for n, text in texts.items() if n not in found}, [outcome], refused
 
-    def sifted(
+    def apply_retention(
         self, proposals: Iterable[Proposal], refusals: Sequence[Refusal], texts: Mapping[int, str]
     ) -> tuple[list[Proposal], list[Refusal]]:
         """Return the proposals that the policy allows, each with its rules, and all refusals.

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Final
 
 from phronesis.core.proposals import Cardinality
-from phronesis.core.statements import plain_form
+from phronesis.core.statements import compared_form
 from phronesis.core.values import normal_value
 from phronesis.models.text_features import simplify_script
 
@@ -73,7 +73,7 @@ class MemoryTypes:
     def __iter__(self) -> Iterator[MemoryType]:
         return iter(self._rows.values())
 
-    def keys_of_care(self) -> tuple[str, ...]:
+    def keys_of_others_shown(self) -> tuple[str, ...]:
         """Return the keys that stand in contexts whosever they are."""
         return tuple(dict.fromkeys(row.key for row in self._rows.values() if row.care))
 
@@ -101,8 +101,8 @@ def comparable_value(row: MemoryType, value: str, *, at: datetime | None = None)
 
     ``at`` is when it was said, against which dates are read. Chinese is compared in simplified characters.
     """
-    form = plain_form(normal_value(row.form, simplify_script(value), at=at))
-    return None if form == plain_form(value) else form
+    form = compared_form(normal_value(row.form, simplify_script(value), at=at))
+    return None if form == compared_form(value) else form
 
 
 def load_memory_types() -> MemoryTypes:

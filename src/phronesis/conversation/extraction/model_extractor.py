@@ -16,7 +16,7 @@ from phronesis.conversation.extraction.context import (
     ExtractionContext,
     FindItems,
     gather_context,
-    messages_said,
+    render_messages,
     render_request,
 )
 from phronesis.conversation.extraction.extraction_rules import FORGET_KEY, requests_in
@@ -37,7 +37,7 @@ from phronesis.conversation.extraction.proposed import (
     ProposedName,
     own_words,
 )
-from phronesis.core.data_delimiters import OwnText, own_text
+from phronesis.core.data_delimiters import StrippedText, strip_contexts
 from phronesis.core.entries import Entry, Outcome, TurnPayload, payload_of
 from phronesis.core.ids import item_id
 from phronesis.core.name_detection import MAX_MENTIONS, RULES_VERSION
@@ -85,7 +85,7 @@ class _Member:
 
     entry: Entry
     said: Mapping[int, GateInput]
-    own: Mapping[int, OwnText]
+    own: Mapping[int, StrippedText]
     texts: Mapping[int, str]
     mentions: Outcome
     withheld: Sequence[Outcome]
@@ -164,7 +164,7 @@ class ModelExtractor:
         outcomes += [*(one for one in member.withheld if one.role == WITHHELD), *member.answers, *member.degraded]
         if refused:
             outcomes.append(Outcome(role=REFUSED, made_by=made_by, body={"proposals": refused}))
-        proposals, refusals = self.local.terms.sifted(*_with_local(member, known), member.texts)
+        proposals, refusals = self.local.terms.apply_retention(*_with_local(member, known), member.texts)
         asked, unmet = requests_in(entry, {n: one.text for n, one in member.said.items()})
         refusals = [*refusals_by(member.withheld), *refusals, *unmet]
         return [*outcomes, *extraction_outcomes([*proposals, *asked], refusals, made_by)]
@@ -180,9 +180,9 @@ class ModelExtractor:
         texts = {
             n: text for n, text in texts_of(entry).items() if n not in hidden and messages[n]["role"] in READ_ROLES
         }
-        own = {n: own_text(text, hosts=messages[n]["role"] == "user") for n, text in texts.items()}
+        own = {n: strip_contexts(text, hosts=messages[n]["role"] == "user") for n, text in texts.items()}
         own = {n: one for n, one in own.items() if one.text.strip()}
-        said = messages_said(entry, {n: one.text for n, one in own.items()})
+        said = render_messages(entry, {n: one.text for n, one in own.items()})
         return _Member(entry, said, own, texts, mentions, withheld)
 
     def _read(self, bench: PrepareContext, member: _Member, known: MessageExtractor) -> None:
@@ -208,7 +208,7 @@ class ModelExtractor:
         if len(self._ahead) > MAX_AHEAD:  # another process took their turns
             self._ahead.clear()
         found: list[tuple[_Member, Mapping[int, GateInput]]] = []
-        for entry in bench.following(VERBS, self.most - count):
+        for entry in bench.list_following(VERBS, self.most - count):
             one = self._member(bench, entry)
             if one is None:
                 break
@@ -383,5 +383,5 @@ def _record(
             given = [row.model_dump(exclude_defaults=True, exclude={"position"}) for row in rows]
             body["text"] = fit(json.dumps(given, ensure_ascii=False))
         words = body["text"] if answer.value is None or attempt.problem is not None else own_words(rows)
-        seen = context.lean(words, own, others)
+        seen = context.similar_shown_ids(words, own, others)
         member.answers.append(replace(outcome, body={**body, "seen": seen} if seen else body))

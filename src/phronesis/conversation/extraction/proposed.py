@@ -10,15 +10,15 @@ from typing import Annotated, Any, Final, Literal, cast
 import pydantic
 from pydantic.json_schema import SkipJsonSchema
 
-from phronesis.conversation.extraction.extraction_rules import with_tie
+from phronesis.conversation.extraction.extraction_rules import add_relation
 from phronesis.conversation.extraction.gate import INFERRED_AT_MOST, MAX_EXCERPT, Gate, GateInput
 from phronesis.conversation.extraction.memory_types import MemoryType, MemoryTypes, comparable_value
 from phronesis.core.items import PROSPECTIVE, Item
 from phronesis.core.name_detection import MAX_SURFACE
 from phronesis.core.proposals import USER, Basis, Proposal, Refusal, Relation
-from phronesis.core.statements import OCCASIONS, proposed_item_id, with_effect_time
+from phronesis.core.statements import OCCASIONS, mark_future_effect, proposed_item_id
 from phronesis.core.timestamps import isoformat
-from phronesis.core.values import plain_relative
+from phronesis.core.values import canonical_relative
 from phronesis.index.tokens import tokenize
 from phronesis.models.structured_client import drop_invalid
 from phronesis.models.text_features import has_han, sentence_at, sentences
@@ -208,7 +208,7 @@ class ModelGate:
             if problem is not None:
                 refused.append(_refuse(one, *problem))
                 continue
-            proposal = with_effect_time(proposal, said.at)
+            proposal = mark_future_effect(proposal, said.at)
             for each in (proposal, *(_make_ending(proposal, group) for group in others)):
                 kept.setdefault((each.n, each.subject, each.key, each.value, each.act), each)
             if one.n in self.entries and proposal.act == "assert" and not proposal.done:
@@ -283,7 +283,7 @@ class ModelGate:
             notes={name: note for name, note in (notes | exactness).items() if note},
         )
         first, last = sentence_at(said.text, start, end)
-        return with_tie(proposal, said.text[first:last], said.text[:first])
+        return add_relation(proposal, said.text[first:last], said.text[:first])
 
     def _type(self, one: ProposedMemory, named: Sequence[Item]) -> MemoryType:
         """Return the type of a memory: that of the item it repeats, refines or ends, or of its key."""
@@ -303,7 +303,7 @@ class ModelGate:
             return named[0].subject
         if one.subject.strip().casefold() == USER:
             return (said.name if said.role == "user" else None) or USER  # a tool's name is no person's
-        return plain_relative(one.subject.strip())
+        return canonical_relative(one.subject.strip())
 
 
 def _find_named(

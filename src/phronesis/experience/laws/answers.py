@@ -312,7 +312,7 @@ class _AdviceCollector:
 
     def _recommend(self, advice: Advice, words: str) -> bool:
         clauses = clauses_of(words, self._terms_of) if self._bans else []
-        broken = [ban for ban in self._bans if ban.met_by(clauses)]
+        broken = [ban for ban in self._bans if ban.is_violated_by(clauses)]
         if broken:
             if self._is_first("excluded", advice.attempt):
                 broke = {"constraint": broken[0].constraint, "reason": broken[0].reason}

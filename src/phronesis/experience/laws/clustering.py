@@ -68,7 +68,7 @@ class MembershipThresholds:
     rising: float = 0.0
     """Increase of that similarity for each doubling of the events, up to ``alone``."""
 
-    def by_itself(self, size: int) -> float:
+    def lone_pair_threshold(self, size: int) -> float:
         """Return the similarity that two of ``size`` events need if shared neighbours are not counted."""
         if self.early is None:
             return self.alone
@@ -82,7 +82,7 @@ class MembershipThresholds:
     def units(self, alike: Floats, shared: Floats, size: int) -> Floats:
         """Return by how much events belong together in a lane of ``size`` events; 1 is the threshold."""
         adding = self.shared * min(1.0, size / SETTLED)
-        known, plain = (alike + adding * shared) / self.threshold, alike / self.by_itself(size)
+        known, plain = (alike + adding * shared) / self.threshold, alike / self.lone_pair_threshold(size)
         out: Floats = np.maximum(known, plain).astype(np.float32)
         return out
 
@@ -99,7 +99,7 @@ class Grouper:
         """Return the groups of at least two of ``rows``, each sorted, ordered by their first member."""
         rows = np.unique(rows)
         found: list[list[int]] = []
-        for part in within_reach(rows.tolist(), *self.pairs(rows), self.bonds.together):
+        for part in reachable_components(rows.tolist(), *self.pairs(rows), self.bonds.together):
             found += self._split(part)
         return sorted(group for group in found if len(group) > 1)
 
@@ -125,7 +125,7 @@ class Grouper:
         return pairs, self.belonging.units(alike, shared, self.neighbours.metric.size)
 
     def _split(self, rows: list[int]) -> list[list[int]]:
-        if not 1 < len(rows) <= MAX_COMPARED:  # `within_reach` has narrowed it down as far as it goes
+        if not 1 < len(rows) <= MAX_COMPARED:  # `reachable_components` has narrowed it down as far as it goes
             return [rows]
         members = np.array(rows, dtype=np.int64)
         own = self.bonds.among(members)
@@ -133,7 +133,7 @@ class Grouper:
         return [[rows[n] for n in group] for group in found]
 
 
-def within_reach(
+def reachable_components(
     rows: Sequence[int], pairs: Pairs, alike: Floats, together: Sequence[tuple[int, int]] = ()
 ) -> list[list[int]]:
     """Return the components of rows under pairs above `REACH`; large ones are split at rising thresholds.

@@ -96,7 +96,7 @@ class Ban:
     phrase: str
     names: Sequence[frozenset[str]]
 
-    def met_by(self, clauses: Iterable[frozenset[str]]) -> bool:
+    def is_violated_by(self, clauses: Iterable[frozenset[str]]) -> bool:
         """Return whether a clause, given as its terms, does what is forbidden."""
         return any(name <= clause for clause in clauses for name in self.names)
 
@@ -132,7 +132,9 @@ def clauses_of(text: str, terms_of: TermsOf) -> list[frozenset[str]]:
     ]
 
 
-def preference_score(preferences: Sequence[Any], terms_of: TermsOf) -> Callable[[Sequence[frozenset[str]]], float]:
+def make_preference_scorer(
+    preferences: Sequence[Any], terms_of: TermsOf
+) -> Callable[[Sequence[frozenset[str]]], float]:
     """Return a function of a text's clauses that gives how far it is preferred, in [-1, 1]; 0 if nothing applies.
 
     "prefer X" and "X" count for it, "avoid X" and "最好不用 X" against; each preference has the same weight.

@@ -82,7 +82,7 @@ class FeedbackWeights:
         return {name: weight for name, weight in given.items() if weight} or None
 
 
-def heard(rows: Iterable[EvidenceRow]) -> FeedbackWeights:
+def sum_judgements(rows: Iterable[EvidenceRow]) -> FeedbackWeights:
     """Return the weighted sums of judgements; of an actor's on one matter only the latest counts."""
     latest: dict[tuple[str, str], EvidenceRow] = {}
     for row in sorted(rows, key=_row_order):
@@ -109,7 +109,7 @@ def usefulness(voices: FeedbackWeights, use: ItemUse = UNUSED) -> float:
     return (1.0 + voices.useful + useful) / (PRIOR + voices.useful + useful + voices.not_useful + against)
 
 
-def echoes(row: EvidenceRow, pattern: str) -> list[EvidenceRow]:
+def pattern_judgements(row: EvidenceRow, pattern: str) -> list[EvidenceRow]:
     """Return the rows that a pattern receives from a judgement on one of its events: correctness, and its label."""
     if row.part or matter_of(row.polarity) in (None, "use"):
         return []
@@ -154,7 +154,7 @@ SAID_BY_MACHINE: Final = 0.9
 SUCCESS: Final = "success"
 
 
-def borne(support: float, contra: float) -> float:
+def support_ratio(support: float, contra: float) -> float:
     """Return support / (support + contra + 1), in [0, 1): the mean of a Beta(0, 1) prior after the evidence."""
     return support / (support + contra + 1.0)
 
@@ -181,7 +181,7 @@ class WeightedEvent:
         """Typicality times credence, in [0, 1]."""
         return min(1.0, self.row.weight) * self.voices.credence
 
-    def stands_for(self, outcome: str | None) -> bool:
+    def agrees_with(self, outcome: str | None) -> bool:
         """Return whether it is on a pattern's side: successes are apart from failures and unknowns."""
         if self.label is None:
             return self.row.polarity == "support"
@@ -205,13 +205,13 @@ def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
     for row in evidence:
         if matter_of(row.polarity) is not None:
             said.setdefault(row.part, []).append(row)
-    rows = [WeightedEvent(row, heard(said.get(row.source_key, ()))) for row in membership(evidence)]
-    members = [one for one in rows if one.row.polarity == "support" and one.stands_for(outcome)]
+    rows = [WeightedEvent(row, sum_judgements(said.get(row.source_key, ()))) for row in membership(evidence)]
+    members = [one for one in rows if one.row.polarity == "support" and one.agrees_with(outcome)]
     # A success relabelled as unknown counts for neither side.
     counter = [
         one
         for one in rows
-        if not one.stands_for(outcome)
+        if not one.agrees_with(outcome)
         and (one.row.polarity == "contra" or outcome != SUCCESS or one.label == "failure")
     ]
     return Sides(tuple(sorted(members, key=_heaviest)), tuple(sorted(counter, key=_heaviest)))
@@ -228,7 +228,7 @@ def membership(evidence: Iterable[EvidenceRow]) -> list[EvidenceRow]:
 
 
 def _own_weights(evidence: Sequence[EvidenceRow]) -> FeedbackWeights:
-    return heard(_judgements_on(evidence, ""))
+    return sum_judgements(_judgements_on(evidence, ""))
 
 
 def _judgements_on(evidence: Sequence[EvidenceRow], part: str) -> list[EvidenceRow]:
@@ -244,7 +244,7 @@ def _feedback_fields(voices: FeedbackWeights) -> dict[str, Any]:
     return {FEEDBACK: voices.to_data(), USEFULNESS: round_stored(usefulness(voices)) if given else None}
 
 
-def event_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
+def fold_event(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Return an event's label and confidence: as decided, or as judged since."""
     voices = _own_weights(evidence)
     decided = item.data.get(DECIDED) or {
@@ -264,12 +264,12 @@ def event_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any
     }
 
 
-def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
+def fold_pattern(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Return a pattern's confidence, success rate, counterexamples, and sums of judgements."""
     voices, found = _own_weights(evidence), sides(item.label, evidence)
     believed = [one.label for one in (*found.members, *found.counter) if not one.voices.doubted]
     rate = success_rate(believed.count(SUCCESS), sum(label in (SUCCESS, "failure") for label in believed))
-    base = borne(sum(one.weight for one in found.members), sum(one.weight for one in found.counter))
+    base = support_ratio(sum(one.weight for one in found.members), sum(one.weight for one in found.counter))
     counter = [
         {"id": one.id, "source_ref": one.row.source_ref, "weight": round_stored(one.weight)} for one in found.counter
     ]
@@ -281,13 +281,13 @@ def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, A
     }
 
 
-def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
+def fold_principle(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Return a principle's confidence, by its patterns, the events against it, and judgements."""
     voices = _own_weights(evidence)
     weights = {"support": 0.0, "contra": 0.0}
     for row in membership(evidence):
         weights[row.polarity] += _remaining_weight(row, evidence)
-    base = borne(weights["support"], weights["contra"])
+    base = support_ratio(weights["support"], weights["contra"])
     latest = max(
         (row for row in _judgements_on(evidence, "") if matter_of(row.polarity) == "truth" and row.origin == "human"),
         key=lambda row: (row.recorded_at, row.identity),
@@ -312,7 +312,7 @@ def _remaining_weight(row: EvidenceRow, evidence: Sequence[EvidenceRow]) -> floa
             by_source.setdefault(said.source_item_id, []).append(said)
     left, lost = max(0.0, row.weight), 0.0
     for source, rows in by_source.items():
-        voices = heard(rows)
+        voices = sum_judgements(rows)
         doubt = 1.0 if voices.label == "contra" else 1.0 - voices.credence
         if source == row.source_key:
             left *= 1.0 - doubt
@@ -324,10 +324,8 @@ def _remaining_weight(row: EvidenceRow, evidence: Sequence[EvidenceRow]) -> floa
 _SAID_FIELDS: Final = (FEEDBACK, USEFULNESS)
 
 STANDINGS: Final = {
-    L1: Fold(frozenset({"label", "confidence", "data.signals", *_SAID_FIELDS}), event_standing),
-    PATTERN: Fold(
-        frozenset({"confidence", "data.success_rate", "data.counterexamples", *_SAID_FIELDS}), pattern_standing
-    ),
-    PRINCIPLE: Fold(frozenset({"confidence", f"data.{CONFIRMED}", *_SAID_FIELDS}), principle_standing),
+    L1: Fold(frozenset({"label", "confidence", "data.signals", *_SAID_FIELDS}), fold_event),
+    PATTERN: Fold(frozenset({"confidence", "data.success_rate", "data.counterexamples", *_SAID_FIELDS}), fold_pattern),
+    PRINCIPLE: Fold(frozenset({"confidence", f"data.{CONFIRMED}", *_SAID_FIELDS}), fold_principle),
 }
 """The folds of the experience engine, by kind."""

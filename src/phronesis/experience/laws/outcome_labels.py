@@ -323,7 +323,7 @@ _WHY: Final = re.compile(
 )
 
 
-def said_outcome(text: str) -> OutcomeLabel:
+def outcome_in_text(text: str) -> OutcomeLabel:
     """Return the label that a text's words support; the signals quote them."""
     votes = list(_votes(text))
     sides = {label for label, _, _ in votes}

@@ -232,22 +232,22 @@ class PhraseFiller:
         return (", ", "、")[self.chinese].join(names)
 
 
-def speaks_chinese(drawn: PrincipleDraft) -> bool:
+def is_chinese_principle(drawn: PrincipleDraft) -> bool:
     """Return whether a principle is worded in Chinese: the language of its leading pattern."""
     return is_chinese(drawn.lead.summary)
 
 
-def word(drawn: PrincipleDraft) -> Wording:
+def word_by_rules(drawn: PrincipleDraft) -> Wording:
     """Word a principle by rules."""
-    speak = PhraseFiller(speaks_chinese(drawn))
+    speak = PhraseFiller(is_chinese_principle(drawn))
     attempt = _plain(first_sentences(drawn.lead.events[0].attempt))
     action = attempt if drawn.lead.outcome == SUCCESS else speak("dont", attempt)
     return Wording(condition=_condition(drawn, speak), action=action, reason=_lesson(drawn.lead))
 
 
-def say(drawn: PrincipleDraft, wording: Wording) -> PrincipleText:
+def render_principle(drawn: PrincipleDraft, wording: Wording) -> PrincipleText:
     """Return a principle as text; the evidence is worded by rules, whatever the wording."""
-    speak = PhraseFiller(speaks_chinese(drawn))
+    speak = PhraseFiller(is_chinese_principle(drawn))
     watch_out, counterexamples = _warnings(drawn, speak)
     avoided = drawn.support if drawn.lead.outcome == FAILURE else drawn.avoided
     return PrincipleText(
@@ -269,7 +269,7 @@ def narrow_wording(drawn: PrincipleDraft, wording: Wording) -> Wording:
     """Return a wording whose condition names the slot of a narrower principle, if it does not yet."""
     if drawn.slot is None or drawn.slot.value.casefold() in wording.condition.casefold():
         return wording
-    speak = PhraseFiller(speaks_chinese(drawn))
+    speak = PhraseFiller(is_chinese_principle(drawn))
     return replace(wording, condition=speak.listed([_plain(wording.condition), _slot(drawn.slot, speak)]))
 
 

@@ -357,7 +357,7 @@ def _postings(index: ScopeIndex, mask: Mask, terms: Sequence[int]) -> list[tuple
     return [(rows, tf.astype(np.float32)) for rows, tf in found]
 
 
-def usual(cosines: Sequence[Floats]) -> Spread:
+def lane_cosine_statistics(cosines: Sequence[Floats]) -> Spread:
     """Return the mean and deviation of cosines of several lanes; of few, their mean and `USUAL`'s deviation."""
     own = spread_of(cosines)
     return own if sum(map(len, cosines)) >= FEW else Spread(own.mean, USUAL.deviation)

@@ -14,8 +14,8 @@ from typing import Any, Final
 import numpy as np
 
 from phronesis.core.items import Trust
-from phronesis.experience.laws.clustering import MAX_COMPARED, REACH, within_reach
-from phronesis.experience.laws.evidence_fold import borne, success_rate
+from phronesis.experience.laws.clustering import MAX_COMPARED, REACH, reachable_components
+from phronesis.experience.laws.evidence_fold import success_rate, support_ratio
 from phronesis.experience.laws.neighbour_graph import average_link
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.similarity import Floats
@@ -152,7 +152,7 @@ class PrincipleDraft:
         """The confidence by its support and contradictions."""
         weights = self.weights
         support = sum(weights[one.id] for one in self.support)
-        return round(borne(support, sum(weights.values()) - support), CONFIDENCE_DIGITS)
+        return round(support_ratio(support, sum(weights.values()) - support), CONFIDENCE_DIGITS)
 
 
 def draw(topic: Sequence[PatternInput], repeats: Repeats, terms: Terms) -> list[PrincipleDraft]:
@@ -249,7 +249,7 @@ _DENIED: Final = re.compile(
 )
 
 
-def denies(attempt: str) -> bool:
+def is_denial(attempt: str) -> bool:
     """Return whether an attempt says what was not done, and so shares its words with the opposite action."""
     return _DENIED.search(attempt[:MAX_SCANNED]) is not None
 
@@ -262,7 +262,7 @@ def group_topics(alike: Floats) -> list[list[int]]:
     """Return the topics among patterns, by average linkage of a similarity matrix in which 1 is the threshold."""
     near = np.argwhere(np.triu(alike >= REACH, 1))
     out: list[list[int]] = []
-    for held in within_reach(range(len(alike)), near, alike[tuple(near.T)]):
+    for held in reachable_components(range(len(alike)), near, alike[tuple(near.T)]):
         if len(held) <= MAX_COMPARED:
             out += [[held[n] for n in group] for group in average_link(alike[np.ix_(held, held)], threshold=1.0)]
         else:
@@ -297,7 +297,7 @@ class PrincipleThresholds:
     min_patterns: int = 2
     change: float = 0.25
 
-    def lets_begin(self, drawn: PrincipleDraft, *, refines: bool = False) -> bool:
+    def is_sufficient(self, drawn: PrincipleDraft, *, refines: bool = False) -> bool:
         """Return whether there is enough support for a principle; one that ``refines`` another needs one pattern."""
         enough = len(drawn.support) >= self.min_patterns or len(drawn.lead.events) >= self.min_members
         return drawn.confidence >= KEPT and (enough or refines)
@@ -318,7 +318,7 @@ def evidence_counts(drawn: PrincipleDraft) -> dict[str, int]:
     }
 
 
-def material(
+def is_material_change(
     before: Mapping[str, Any],
     now: Mapping[str, Any],
     *,

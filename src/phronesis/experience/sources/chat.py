@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import Artifact, Draft
-from phronesis.experience.laws.outcome_labels import OutcomeLabel, is_question, label_of, reasons, said_outcome
+from phronesis.experience.laws.outcome_labels import OutcomeLabel, is_question, label_of, outcome_in_text, reasons
 from phronesis.experience.sources.port import (
     SOURCES,
     STAMP,
@@ -302,7 +302,7 @@ def _process_user(episode: _Episode, message: Message) -> str:
         episode.asked_back = False
         return ""
     last = episode.attempts[-1]
-    judged = said_outcome(text)
+    judged = outcome_in_text(text)
     if judged.signals:
         last.result, last.result_origin, last.end = text[:_RESULT], "human", message.end
         last.judged = judged

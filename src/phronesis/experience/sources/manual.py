@@ -9,7 +9,13 @@ from typing import Any, Final, Literal
 from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
 from phronesis.experience.laws.event_draft import VIEWS, Draft
-from phronesis.experience.laws.outcome_labels import FAILURE_WORDS, SUCCESS_WORDS, OutcomeLabel, label_of, said_outcome
+from phronesis.experience.laws.outcome_labels import (
+    FAILURE_WORDS,
+    SUCCESS_WORDS,
+    OutcomeLabel,
+    label_of,
+    outcome_in_text,
+)
 from phronesis.experience.sources.port import LineIndex, RawText, Source, moment_of, placed_lines, storable_drafts
 
 Field = Literal["situation", "goal", "attempt", "result", "reflection", "label", "date"]
@@ -222,11 +228,11 @@ def _outcome_of(label: _FieldText | None, texts: dict[str, str]) -> OutcomeLabel
                 return label_of(given=name)
     if "result" in texts:
         judged = label_of(texts["result"])
-        return judged if judged.signals else said_outcome(texts["result"])
-    return said_outcome(texts.get("attempt", ""))
+        return judged if judged.signals else outcome_in_text(texts["result"])
+    return outcome_in_text(texts.get("attempt", ""))
 
 
 def _of_paragraph(entry: _Entry, told: _FieldText, index: LineIndex) -> Draft:
     origins: dict[str, Origin] = {"attempt": "human", **({"goal": "human"} if entry.title else {})}
-    fields = said_outcome(told.text).fields | index.place(told.start, told.end)
+    fields = outcome_in_text(told.text).fields | index.place(told.start, told.end)
     return Draft(attempt=told.text, goal=entry.title, field_origin=origins, **fields)

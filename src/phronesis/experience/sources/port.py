@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from phronesis.config.plugins import SOURCES as GROUP
 from phronesis.config.plugins import broken, find_plugins, load_plugin
 from phronesis.core.lazy_loading import load_once
-from phronesis.core.text import storable
+from phronesis.core.text import replace_unstorable
 from phronesis.core.timestamps import FUTURE_TOLERANCE, parse_moment
 from phronesis.errors import InputError
 from phronesis.experience.laws.event_draft import Draft
@@ -252,7 +252,7 @@ def number_episodes(drafts: Iterable[Draft]) -> list[Draft]:
 def _clean(value: Any) -> Any:
     """Return a value without characters that a database cannot store, long texts cut, and without non-JSON numbers."""
     if isinstance(value, str):
-        return storable(value[:MAX_TEXT])
+        return replace_unstorable(value[:MAX_TEXT])
     if isinstance(value, Mapping):
         return {_clean(str(key)): _clean(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

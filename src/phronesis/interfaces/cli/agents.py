@@ -14,7 +14,7 @@ from phronesis.adapters.agent_hooks import answer_hook
 from phronesis.adapters.hook_call import EVENTS, HookCall
 from phronesis.config.locations import daemon_enabled, home_folder, login_name, store_name
 from phronesis.interfaces.cli.options import DRY_RUN, Options, Store, with_owner, with_store
-from phronesis.interfaces.cli.output import say, say_json
+from phronesis.interfaces.cli.output import print_json, print_lines
 from phronesis.interfaces.daemon_endpoint import START_SECONDS, connect_or_say_why
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _change(store: Store, name: str, options: Sequence[str], *, install: bool, d
     facts = {"dry_run": dry_run, "changed": [str(change.path) for change in made]}
     store.answer(facts, lambda _facts: _show(made, dry_run=dry_run))
     if install and made and not store.as_json and host.remark:
-        say(host.remark)
+        print_lines(host.remark)
     if install and host.starts_server and find_spec("mcp") is None:
         click.echo(f"{host.title} starts an MCP server, which needs: pip install 'phronesis[mcp]'", err=True)
 
@@ -89,7 +89,7 @@ def _show(made: "list[Change]", *, dry_run: bool) -> None:
     for change in made:
         click.echo(change.diff(), nl=False)
     verb = "would change" if dry_run else "changed"
-    say(f"{len(made)} files {verb}." if made else "Nothing to change.")
+    print_lines(f"{len(made)} files {verb}." if made else "Nothing to change.")
 
 
 @click.command()
@@ -116,7 +116,7 @@ def hook(*, store: Store, scope: Options, event: str, host: str) -> None:
         if "error" in answer:
             click.echo(f"phronesis: {answer['error']}", err=True)
         elif answer:
-            say_json(answer)
+            print_json(answer)
     except Exception as error:  # noqa: BLE001 - the interface edge: a hook fails open
         click.echo(f"phronesis: {type(error).__name__}: {error}", err=True)
 

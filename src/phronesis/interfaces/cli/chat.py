@@ -13,7 +13,7 @@ from phronesis.core.items import Item
 from phronesis.errors import InputError, PhronesisError
 from phronesis.interfaces.cli import render
 from phronesis.interfaces.cli.options import Options, Store, complete_id, with_scope_of_context, with_store
-from phronesis.interfaces.cli.output import clean, on_one_line, say, show_waiting
+from phronesis.interfaces.cli.output import clean, on_one_line, print_lines, show_waiting
 
 if TYPE_CHECKING:
     from phronesis.memory import Memory
@@ -45,7 +45,7 @@ class Conversation:
         self._session: str = self._named.pop("session_id", f"chat-{started}")
         self._show = show
         self._as_json = as_json
-        self._model = memory.admin.components.roster.asker(ROLE)
+        self._model = memory.admin.components.model_registry.asker(ROLE)
         self._last: ContextPackage | None = None
         self._done: list[tuple[str, Sequence[str]]] = []
         if sys.stdin.isatty():
@@ -66,7 +66,7 @@ class Conversation:
             elif name == "forget":
                 self._forget((found[2] or "").strip(), following)
             elif name == "help":
-                say(*HELP)
+                print_lines(*HELP)
             elif name in commands:
                 commands[name]()
             else:
@@ -79,23 +79,23 @@ class Conversation:
         with show_waiting("composing"):
             package = self._last = self._memory.compose_context(self._session, text, **self._named)
         if not self._as_json and (self._show or self._model is None):
-            render.say_context(package, form="text")
+            render.print_context(package, form="text")
         messages = [{"role": "user", "content": text}]
         answer = self._ask_model(package)
         if answer is not None and self._model is not None:
             messages.append({"role": "assistant", "content": answer, "model": self._model.name})
             if not self._as_json:
-                say(clean(answer))
+                print_lines(clean(answer))
         with show_waiting("remembering"):
             done = self._memory.commit_turn(
                 self._session, {"messages": messages}, **self._named, context_id=package.context_id
             )
         self._done.append(("turn", [done.entry_id]))
-        render.say_degraded(done.degraded)
+        render.print_degraded(done.degraded)
         if self._as_json:
             line: dict[str, Any] = {"answer": answer, "context_id": package.context_id, "entry_id": done.entry_id}
             line |= {"citations": _citations(package), "aliases": dict(package.citations)}
-            say(json.dumps(line | {"context": package.render("messages")}, ensure_ascii=False))
+            print_lines(json.dumps(line | {"context": package.render("messages")}, ensure_ascii=False))
 
     def _ask_model(self, package: ContextPackage) -> str | None:
         """Return the model's answer; None, and why on stderr, when there is none."""
@@ -107,7 +107,7 @@ class Conversation:
         messages = [Message(one["role"], one["content"]) for one in package.render("messages")]
         try:
             with show_waiting(f"{self._model.name} answers"):
-                return self._model.talk(self._memory.admin.tenant, messages)
+                return self._model.chat_completion(self._memory.admin.tenant, messages)
         except ModelError as error:
             click.echo(f"chat: {self._model.name} gave no answer ({error.code})", err=True)
             return None
@@ -120,18 +120,20 @@ class Conversation:
             return
         cited = _citations(package)
         if not cited:
-            say("the last context cites no memory")
+            print_lines("the last context cites no memory")
         aliases = {citation: f"[{alias}] " for alias, citation in package.citations.items()}
         for citation in cited:
             found = self._memory.explain(citation)
-            say(f"{aliases.get(citation, '')}{on_one_line(found.item.content)}", f"   {render.about(found.item)}")
-            say(*(line for source in found.sources for line in render.source_lines(source)))
+            print_lines(
+                f"{aliases.get(citation, '')}{on_one_line(found.item.content)}", f"   {render.about(found.item)}"
+            )
+            print_lines(*(line for source in found.sources for line in render.source_lines(source)))
 
     def _show_context(self) -> None:
         if self._last is None:
             click.echo("nothing was asked yet", err=True)
         else:
-            render.say_context(self._last, form="text")
+            render.print_context(self._last, form="text")
 
     def _forget(self, rest: str, following: Iterator[str]) -> None:
         """Find, show, ask, archive."""
@@ -144,28 +146,30 @@ class Conversation:
             held = self._memory.search(rest, limit=MAX_FOUND, **self._named)
             found = list({one.item.id: one.item for one in (*said, *held)}.values())
         if not found:
-            say("nothing like it is remembered")
+            print_lines("nothing like it is remembered")
             return
         for n, item in enumerate(found, start=1):
-            say(f"{n}. {on_one_line(item.content)}", f"   {render.about(item)}")
-        say("forget which? numbers, all, or anything else for none")
+            print_lines(f"{n}. {on_one_line(item.content)}", f"   {render.about(item)}")
+        print_lines("forget which? numbers, all, or anything else for none")
         entries = [
             self._memory.delete(item.id, reason="forgotten in the chat", actor="user").entry_id
             for item in _choose_items(next(following, ""), found)
         ]
         if entries:
             self._done.append(("forget", entries))
-        say(f"forgotten: {len(entries)}; /undo takes it back" if entries else "nothing was forgotten")
+        print_lines(f"forgotten: {len(entries)}; /undo takes it back" if entries else "nothing was forgotten")
 
     def _undo(self) -> None:
         if not self._done:
-            say("there is nothing to take back")
+            print_lines("there is nothing to take back")
             return
         what, entries = self._done[-1]
         for entry_id in reversed(entries):
             self._memory.rollback(entry_id, actor="user")
         self._done.pop()
-        say("the last turn is not remembered any more" if what == "turn" else "what was forgotten is remembered again")
+        print_lines(
+            "the last turn is not remembered any more" if what == "turn" else "what was forgotten is remembered again"
+        )
 
 
 def _citations(package: ContextPackage) -> list[str]:

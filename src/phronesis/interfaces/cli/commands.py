@@ -52,7 +52,7 @@ class RootCommands(Commands):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of today in place of a former one."""
-        return super().parse_args(ctx, with_current_name(args))
+        return super().parse_args(ctx, replace_former_name(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names; benchmarks only where they are installed."""
@@ -69,7 +69,7 @@ class RootCommands(Commands):
                 formatter.write_dl(rows)
 
 
-def with_current_name(arguments: Sequence[str]) -> list[str]:
+def replace_former_name(arguments: Sequence[str]) -> list[str]:
     """Return the arguments of a call with the name of today in place of a former one."""
     first = arguments[0] if arguments else ""
     return [*FORMER.get(first, arguments[:1]), *arguments[1:]]
@@ -81,7 +81,7 @@ def find_command(words: Sequence[str]) -> tuple[click.Command, list[str]]:
     LookupError if there is none.
     """
     command: click.Command = cli
-    rest = with_current_name(words)
+    rest = replace_former_name(words)
     while isinstance(command, Commands) and rest and not rest[0].startswith("-"):
         command, rest = command.commands[rest[0]], rest[1:]
     return command, rest

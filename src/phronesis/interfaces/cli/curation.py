@@ -29,15 +29,15 @@ from phronesis.interfaces.cli.output import (
     cut,
     on_one_line,
     parse_objects,
+    print_cut,
+    print_json,
+    print_lines,
+    print_undo,
     read_text,
-    say,
-    say_cut,
-    say_json,
     say_table,
-    say_undo,
     table,
 )
-from phronesis.interfaces.cli.render import about, say_degraded, say_edited
+from phronesis.interfaces.cli.render import about, print_degraded, print_edited
 from phronesis.reasoning.laws.records import MigrationResult
 
 if TYPE_CHECKING:
@@ -49,24 +49,24 @@ MAX_KEPT: Final = 20
 """Rows of what is kept that are printed; ``--json`` has more."""
 
 
-def say_forgotten(result: "ForgetResult") -> None:
+def print_forgotten(result: "ForgetResult") -> None:
     """Print what was archived, or would be, and what is kept."""
     if not result.rows:
-        say("nothing is to be forgotten")
-    say_cut(*_rows(result.rows, "would " if result.dry_run else ""))
+        print_lines("nothing is to be forgotten")
+    print_cut(*_rows(result.rows, "would " if result.dry_run else ""))
     if result.rows:
         counts = ", ".join(f"{count} {action}" for action, count in sorted(result.counts.items()))
-        say("", counts + ("; there may be more: call again" if result.more else ""))
+        print_lines("", counts + ("; there may be more: call again" if result.more else ""))
     if result.kept:
-        say("", "faded, and kept:")
-        say_cut(*_rows(result.kept[:MAX_KEPT]))
+        print_lines("", "faded, and kept:")
+        print_cut(*_rows(result.kept[:MAX_KEPT]))
         if len(result.kept) > MAX_KEPT:
-            say(f"and {len(result.kept) - MAX_KEPT} more")
+            print_lines(f"and {len(result.kept) - MAX_KEPT} more")
     if result.entry_id is not None and result.rows:
-        say_undo(result.entry_id)
+        print_undo(result.entry_id)
 
 
-@command(KINDS, DRY_RUN, *OWNER, SESSION, show=say_forgotten, doing="looking at what is used")
+@command(KINDS, DRY_RUN, *OWNER, SESSION, show=print_forgotten, doing="looking at what is used")
 def forget(memory: "Memory", **given: Any) -> Any:
     """Archive what is not needed any more.
 
@@ -77,7 +77,7 @@ def forget(memory: "Memory", **given: Any) -> Any:
     return memory.forget(actor="user", **given)
 
 
-@command(ITEM_ID, REASON, show=say_edited, flush=True)
+@command(ITEM_ID, REASON, show=print_edited, flush=True)
 def unarchive(memory: "Memory", item_id: str, **given: Any) -> Any:
     """Restore an archived memory.
 
@@ -98,17 +98,17 @@ def _rows(rows: "Sequence[Forgotten]", would: str = "") -> list[str]:
 # Quarantine: text that reads like an order to a model.
 
 
-def say_quarantine(items: Sequence[Item]) -> None:
+def print_quarantine(items: Sequence[Item]) -> None:
     """Print what is in quarantine: the words, the rule, and where they come from."""
     if not items:
-        say("nothing is in quarantine there")
+        print_lines("nothing is in quarantine there")
     for item in items:
         words = on_one_line(str(item.data.get(SUSPECT_WORDS) or item.content))
-        say_cut(f"{item.quarantine}: {words}")
-        say(f"   {about(item)}")
+        print_cut(f"{item.quarantine}: {words}")
+        print_lines(f"   {about(item)}")
 
 
-@command(*SCOPE, LIMIT, ACROSS, show=say_quarantine)
+@command(*SCOPE, LIMIT, ACROSS, show=print_quarantine)
 def list_quarantine(memory: "Memory", **given: Any) -> Any:
     """List what is in quarantine, newest first.
 
@@ -117,7 +117,7 @@ def list_quarantine(memory: "Memory", **given: Any) -> Any:
     return memory.quarantine.list(**given)
 
 
-@command(ITEM_ID, REASON, show=say_edited, flush=True)
+@command(ITEM_ID, REASON, show=print_edited, flush=True)
 def release(memory: "Memory", item_id: str, **given: Any) -> Any:
     """Release a memory: it is found and shown again, as data.
 
@@ -126,7 +126,7 @@ def release(memory: "Memory", item_id: str, **given: Any) -> Any:
     return memory.quarantine.release(item_id, actor="user", **given)
 
 
-@command(ITEM_ID, REASON, show=say_edited)
+@command(ITEM_ID, REASON, show=print_edited)
 def reject(memory: "Memory", item_id: str, **given: Any) -> Any:
     """Reject a memory: it ends as retracted.
 
@@ -140,7 +140,7 @@ def reject(memory: "Memory", item_id: str, **given: Any) -> Any:
 _ENTITY = click.argument("entity_id", metavar="ID", type=ShortId())
 
 
-def say_entities(found: "Sequence[EntityRecord]") -> None:
+def print_entities(found: "Sequence[EntityRecord]") -> None:
     """Print the entities: name, what it is, how often it is mentioned, id."""
     rows = [(_named(one), one.kind, one.mentions, f"{one.last_mentioned:%Y-%m-%d}", short_id(one.id)) for one in found]
     say_table(rows, nothing="no entity is mentioned there")
@@ -151,7 +151,7 @@ def say_entities(found: "Sequence[EntityRecord]") -> None:
     *OWNER,
     click.option("--kind", metavar="KIND", help="person, place, organisation, project, thing or unknown."),
     LIMIT,
-    show=say_entities,
+    show=print_entities,
 )
 def list_entities(memory: "Memory", **given: Any) -> Any:
     """List the entities, the most mentioned first.
@@ -161,20 +161,20 @@ def list_entities(memory: "Memory", **given: Any) -> Any:
     return memory.entities.list(**given)
 
 
-def say_entity(one: "EntityRecord") -> None:
+def print_entity(one: "EntityRecord") -> None:
     """Print an entity, and what is known of it."""
-    say(f"{_named(one)}, {one.kind}, mentioned {one.mentions} times, of {one.user_id or one.namespace}")
+    print_lines(f"{_named(one)}, {one.kind}, mentioned {one.mentions} times, of {one.user_id or one.namespace}")
     if one.namesakes:
         others = (f"{on_one_line(other.name)} ({short_id(other.id)})" for other in one.namesakes)
-        say(f"of that name: {', '.join(others)}")
+        print_lines(f"of that name: {', '.join(others)}")
     for evidence in one.evidence:
         item = evidence.item
         ended = f" ({item.ended})" if item.ended else ""
         said = f"{item.occurred_at or item.recorded_at:%Y-%m-%d} {item.data.get('by') or item.trust.name.lower()}"
-        say_cut(f"{said}: {on_one_line(item.content)}{ended}", f"   {short_id(item.id)}")
+        print_cut(f"{said}: {on_one_line(item.content)}{ended}", f"   {short_id(item.id)}")
 
 
-@command(_ENTITY, show=say_entity)
+@command(_ENTITY, show=print_entity)
 def show_entity(memory: "Memory", entity_id: str) -> Any:
     """Show what is known of an entity.
 
@@ -186,7 +186,7 @@ def show_entity(memory: "Memory", entity_id: str) -> Any:
 @command(
     click.argument("entity_ids", metavar="ID...", nargs=-1, required=True, type=ShortId()),
     REASON,
-    show=say_edited,
+    show=print_edited,
     flush=True,
 )
 def merge_entities(memory: "Memory", entity_ids: list[str], **given: Any) -> Any:
@@ -210,7 +210,7 @@ def merge_entities(memory: "Memory", entity_ids: list[str], **given: Any) -> Any
     ),
     click.option("--name", metavar="NAME", help="Of the items' subject; default: this one with a number."),
     REASON,
-    show=say_edited,
+    show=print_edited,
     flush=True,
 )
 def split_entity(memory: "Memory", entity_id: str, **given: Any) -> Any:
@@ -244,14 +244,14 @@ def check_claims(ctx: click.Context, *, file: IO[str], status: str, as_json: boo
 
     violations = gate(read_text(file), status)
     if as_json:
-        say_json(violations)
+        print_json(violations)
     else:
-        say(*map(violation_line, violations) if violations else ("lawful",))
+        print_lines(*map(format_violation, violations) if violations else ("lawful",))
     if violations:
         ctx.exit(1)
 
 
-def violation_line(violation: Violation) -> str:
+def format_violation(violation: Violation) -> str:
     """Return one violation: the line, the rule, the claim, what is wrong."""
     line = "" if violation.line is None else f"line {violation.line} "
     claim = "" if violation.claim_id is None else f" claim {violation.claim_id}"
@@ -270,17 +270,17 @@ _QUOTED: Final = 100
 """Characters that are shown of a statement that was taken out."""
 
 
-def say_migrated(result: MigrationResult) -> None:
+def print_migrated(result: MigrationResult) -> None:
     """Print what became of each memory: in a dry run as a diff, else a line; then how many of each."""
     for source in result.sources:
         line = " ".join([f"{source.source}: {_SAID[source.status]}", *map(short_id, source.item_ids)])
-        say(clean(source.diff) if result.dry_run and source.diff else on_one_line(line))
+        print_lines(clean(source.diff) if result.dry_run and source.diff else on_one_line(line))
         for one in source.taken_out:
             what = "without its alias" if one.why == "kb_alias" else f"taken out ({one.why})"
-            say(f"    {what}: {cut(on_one_line(one.text), _QUOTED)}")
-        say(*(f"    {violation_line(one)}" for one in source.violations))
-        say_degraded(source.degraded)
-    say(
+            print_lines(f"    {what}: {cut(on_one_line(one.text), _QUOTED)}")
+        print_lines(*(f"    {format_violation(one)}" for one in source.violations))
+        print_degraded(source.degraded)
+    print_lines(
         ", ".join(f"{count} {_SAID[status]}" for status, count in result.counts.items())
         or "there is nothing to rewrite"
     )
@@ -294,7 +294,7 @@ def say_migrated(result: MigrationResult) -> None:
     FILTERS,
     click.option("--scope", metavar="NAME", help="The SCOPE line of the new blocks."),
     DRY_RUN,
-    show=say_migrated,
+    show=print_migrated,
     doing="",
     flush=True,
     fails=lambda result: result.refused,

@@ -13,7 +13,7 @@ import click
 from phronesis.core.entries import SECTION
 from phronesis.interfaces.cli import story
 from phronesis.interfaces.cli.options import URL
-from phronesis.interfaces.cli.output import columns, cut, day, on_one_line, say, second, show_waiting, table
+from phronesis.interfaces.cli.output import columns, cut, day, on_one_line, print_lines, second, show_waiting, table
 
 if TYPE_CHECKING:
     from phronesis.core.context import ContextPackage
@@ -52,8 +52,8 @@ class DemoNarrator:
         self._steps += 1
         took = f"{perf_counter() - self._started:.2f} s"
         head = f"{self._steps}  {title} "
-        say("", head + "─" * max(2, WIDTH - columns(head) - len(took) - 1) + f" {took}")
-        say(*(cut(line, WIDTH) for line in self._lines))
+        print_lines("", head + "─" * max(2, WIDTH - columns(head) - len(took) - 1) + f" {took}")
+        print_lines(*(cut(line, WIDTH) for line in self._lines))
         self._lines = []
         self._started = perf_counter()
 
@@ -85,7 +85,7 @@ THANKS: Final = "好的，谢谢你！"
 _SESSION: Final = "linyue/4"
 
 
-def consult(memory: "Memory", stage: DemoNarrator) -> None:
+def ingest_manual(memory: "Memory", stage: DemoNarrator) -> None:
     """Take a manual in, and ask what needs both it and what was said."""
     taken = memory.resources.ingest(MANUAL, uri=URI, type="manual", occurred_at=WRITTEN, namespace=story.LAB)
     package = _compose(memory, ASKED)
@@ -277,7 +277,7 @@ def _encoder_state(memory: "Memory") -> tuple[str | None, int, int]:
     """Return the encoder, how many memories there are to be found, and how many of them wait for a vector."""
     found = memory.search("?", across="tenant", limit=1, explain=True).explain or {"embedder": None, "lanes": []}
     count = sum(lane["documents"] for lane in found["lanes"])
-    return found["embedder"], count, sum(lane["without_vector"] or 0 for lane in found["lanes"])
+    return found["embedder"], count, sum(lane["count_unembedded"] or 0 for lane in found["lanes"])
 
 
 STEPS: Final[tuple[tuple[str, Step], ...]] = (
@@ -286,7 +286,7 @@ STEPS: Final[tuple[tuple[str, Step], ...]] = (
     ("Search: words and meaning, two languages, each user's own lane and the lab's", search),
     ("Compose: what the model is given for a new question, within a budget", compose),
     ("Explain: one citation of that context down to the words that were said", explain),
-    ("Consult: a manual is taken in, and a question needs both it and what was said", consult),
+    ("Consult: a manual is taken in, and a question needs both it and what was said", ingest_manual),
     ("Reflect: what somebody does again and again becomes a trait, with its evidence", reflect),
     ("Change and take back: history keeps every version", edit),
     ("Erase: words go for good, from the log and from all that was made of them", erase),
@@ -312,16 +312,18 @@ def demo(ctx: click.Context, *, url: str | None, tenant: str | None) -> None:
     elif tenant is None:
         tenant = f"demo-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     stage = DemoNarrator()
-    say("Six conversations of two colleagues, in two languages, remembered with their evidence.")
+    print_lines("Six conversations of two colleagues, in two languages, remembered with their evidence.")
     with closing(Memory.open(url, tenant=tenant)) as memory:
         for title, step in STEPS:
             with show_waiting(title):
                 step(memory, stage)
             stage.end(title)
     option = "" if tenant is None else f" --tenant {tenant}"
-    say("", "The store is kept. Ask it yourself, or look at its pages:")
-    say(f"   phronesis search peanuts --user tom --url {url}{option}", f"   phronesis serve --url {url}{option}")
+    print_lines("", "The store is kept. Ask it yourself, or look at its pages:")
+    print_lines(
+        f"   phronesis search peanuts --user tom --url {url}{option}", f"   phronesis serve --url {url}{option}"
+    )
     if stage.failed:
-        say(f"{len(stage.failed)} of {stage.checks} checks FAILED: {'; '.join(stage.failed)}")
+        print_lines(f"{len(stage.failed)} of {stage.checks} checks FAILED: {'; '.join(stage.failed)}")
         ctx.exit(1)
-    say(f"All {stage.checks} checks of this demo hold. {perf_counter() - begun:.1f} s in all.")
+    print_lines(f"All {stage.checks} checks of this demo hold. {perf_counter() - begun:.1f} s in all.")

@@ -66,9 +66,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = USAGE if isinstance(error, InputError) else FAILED
         lines = error.details.get("mistakes", (error.message,))  # a policy file may hold several
         if isinstance(error, ClaimsRefused):
-            from phronesis.interfaces.cli.curation import violation_line  # noqa: PLC0415 - for that command alone
+            from phronesis.interfaces.cli.curation import format_violation  # noqa: PLC0415 - for that command alone
 
-            lines = [violation_line(violation) for violation in error.violations]
+            lines = [format_violation(violation) for violation in error.violations]
         for line in lines:
             _print_error(f"{PROGRAM}: {line} [{error.code}]", code)
         for identity, kind, words in error.details.get("candidates", ()):  # of an ambiguous id

@@ -25,7 +25,7 @@ from phronesis.interfaces.cli.options import (
     with_owner,
     with_store,
 )
-from phronesis.interfaces.cli.output import Progress, on_one_line, parse_objects, say
+from phronesis.interfaces.cli.output import Progress, on_one_line, parse_objects, print_lines
 
 if TYPE_CHECKING:
     from phronesis.experience.laws.records import Ingested
@@ -65,7 +65,7 @@ _NARROWING = (
     ),
     click.option("--ref", "source_ref", metavar="TEXT", help="Where FILE can be looked up; by default its path."),
     *OWNER,
-    show=render_reports.say_ingested,
+    show=render_reports.print_ingested,
     doing="",
     flush=True,
 )
@@ -95,7 +95,7 @@ def ingest(
 @command(
     click.option("--full", is_flag=True, help="Compare all events, not only the new ones."),
     *OWNER,
-    show=render_reports.say_patterns,
+    show=render_reports.print_patterns,
     doing="comparing events",
     flush=True,
 )
@@ -109,9 +109,9 @@ def aggregate(memory: "Memory", **given: Any) -> Any:
 
 def _say_abstracted(result: Any) -> None:
     if isinstance(result, dict):
-        say(f"{len(result)} skills", *(f"    {on_one_line(path)}" for path in result.values()))
+        print_lines(f"{len(result)} skills", *(f"    {on_one_line(path)}" for path in result.values()))
     else:
-        render_reports.say_principles(result)
+        render_reports.print_principles(result)
 
 
 @command(
@@ -155,7 +155,7 @@ def abstract(memory: "Memory", as_skills: Path | None = None, **scope: Any) -> A
     LIMIT,
     *_NARROWING,
     *OWNER,
-    show=render_reports.say_answer,
+    show=render_reports.print_answer,
     doing="searching",
 )
 def query(memory: "Memory", **asked: Any) -> Any:
@@ -181,7 +181,7 @@ def source(*, event: str, whole: bool, scope: Options, store: Store) -> None:
         with suppress(NotFound):  # a reference that only looks like a part of an id stays as it is
             event = complete_id(memory, event)
         found = memory.resources.get_source(event, **scope)
-    store.answer(found, lambda one: render_reports.say_source(one, whole=whole))
+    store.answer(found, lambda one: render_reports.print_source(one, whole=whole))
 
 
 @command(
@@ -194,7 +194,7 @@ def source(*, event: str, whole: bool, scope: Options, store: Store) -> None:
         help="Of label: success, failure or unknown; of merge: patterns; of split: lists of events.",
     ),
     REASON,
-    show=render_reports.say_feedback,
+    show=render_reports.print_feedback,
     flush=True,
 )
 def feedback(memory: "Memory", target_id: str, kind: str, value: Any = None, **given: Any) -> Any:

@@ -16,7 +16,7 @@ import click.shell_completion
 
 from phronesis.config.locations import StoreName, store_name
 from phronesis.core.ids import id_part, short_id
-from phronesis.interfaces.cli.output import say_json, show_waiting
+from phronesis.interfaces.cli.output import print_json, show_waiting
 
 if TYPE_CHECKING:
     from phronesis.memory import Memory
@@ -83,7 +83,7 @@ class Store:
         if isinstance(result, Page) and result.next_cursor is not None:
             click.echo(f"there is more: --cursor {result.next_cursor}", err=True)
         if self.as_json:
-            say_json(result.items if isinstance(result, Page) else result)
+            print_json(result.items if isinstance(result, Page) else result)
         elif getattr(result, "pending", False) is True:  # of jobs it is a number
             click.echo(f"recorded as entry {short_id(getattr(result, 'entry_id', ''))}; it will be interpreted later")
         else:

@@ -21,31 +21,31 @@ WIDTH: Final[ContextVar[int | None]] = ContextVar("WIDTH", default=None)
 """The columns of the terminal of a client, where a command runs for one."""
 
 
-def say(*lines: str) -> None:
+def print_lines(*lines: str) -> None:
     """Print lines."""
     for line in lines:
         click.echo(line)
 
 
-def say_cut(*lines: str) -> None:
+def print_cut(*lines: str) -> None:
     """Print lines, each cut to the width of the terminal, if there is one."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH.get()
-    say(*(cut(line, width) for line in lines))
+    print_lines(*(cut(line, width) for line in lines))
 
 
-def say_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Print any result as JSON."""
     click.echo(json.dumps(as_json(value), ensure_ascii=False, indent=2))
 
 
-def say_undo(entry_id: str | None) -> None:
+def print_undo(entry_id: str | None) -> None:
     """Print how an entry is taken back."""
-    say(f"to take it back: phronesis rollback {short_id(entry_id or '')}")
+    print_lines(f"to take it back: phronesis rollback {short_id(entry_id or '')}")
 
 
 def say_table(rows: Sequence[Sequence[object]], *, head: Sequence[str] = (), nothing: str) -> None:
     """Print rows, cut to the width of the terminal; where there are none, print ``nothing``."""
-    say_cut(*table(rows, head=head) if rows else [nothing])
+    print_cut(*table(rows, head=head) if rows else [nothing])
 
 
 def count_of(number: int, one: str, many: str = "") -> str:

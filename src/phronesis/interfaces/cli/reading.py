@@ -27,7 +27,7 @@ from phronesis.interfaces.cli.options import (
     with_scope_of_context,
     with_store,
 )
-from phronesis.interfaces.cli.output import say_json, show_waiting
+from phronesis.interfaces.cli.output import print_json, show_waiting
 from phronesis.interfaces.context_summary import summary_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ MAX_OPEN: Final = 1_000
     click.option("--min-score", type=click.FloatRange(0, 1), metavar="N", help="Leave out results below this score."),
     click.option("--exclude-session", metavar="ID", help="Leave out what was said in a session."),
     click.option("--explain", is_flag=True, help="Show how each channel contributed to the score."),
-    show=render.say_found,
+    show=render.print_found,
     doing="searching",
 )
 def search(memory: "Memory", query: str, **given: Any) -> Any:
@@ -66,7 +66,7 @@ def search(memory: "Memory", query: str, **given: Any) -> Any:
     *OWNER,
     AS_OF,
     VALID_AT,
-    show=render.say_item,
+    show=render.print_item,
 )
 def get(memory: "Memory", item_id: str | None = None, **given: Any) -> Any:
     """Show one memory, whatever its status.
@@ -77,7 +77,7 @@ def get(memory: "Memory", item_id: str | None = None, **given: Any) -> Any:
     return memory.get(item_id, **given)
 
 
-@command(*SCOPE, *NARROWING, LIMIT, CURSOR, ACROSS, show=render.say_items)
+@command(*SCOPE, *NARROWING, LIMIT, CURSOR, ACROSS, show=render.print_items)
 def list_items(memory: "Memory", **given: Any) -> Any:
     """List what is remembered, newest first.
 
@@ -104,7 +104,7 @@ def due(*, store: Store, scope: Options, within: float, upcoming: bool, as_of: s
         ahead, most = (_FAR_AHEAD, MAX_OPEN) if upcoming else (within, limit)
         found = memory.items.due(**scope, within=ahead, limit=most, as_of=as_of)
     listed = [item for item in found if not upcoming or not is_overdue(item, now)]
-    store.answer(listed[:limit], lambda items: render.say_due(items, now))
+    store.answer(listed[:limit], lambda items: render.print_due(items, now))
 
 
 @click.command()
@@ -119,10 +119,10 @@ def explain(item_id: str, *, store: Store) -> None:
         one = complete_id(memory, item_id)
         found = memory.explain(one)
         evidence = memory.traits.evidence(one) if found.item.kind == "trait" else ()
-    store.answer(found, lambda result: render.say_explanation(result, evidence))
+    store.answer(found, lambda result: render.print_explanation(result, evidence))
 
 
-@command(ITEM_ID, show=render.say_history)
+@command(ITEM_ID, show=render.print_history)
 def history(memory: "Memory", item_id: str) -> Any:
     """Show how a memory changed.
 
@@ -159,11 +159,11 @@ def context(
     with store.open() as memory, show_waiting("composing"):
         package = memory.compose_context(session_id, message, **scope, token_budget=token_budget)
     if store.as_json:
-        say_json(package if explain else summary_of(package))
+        print_json(package if explain else summary_of(package))
         return
-    render.say_context(package, form=form)
+    render.print_context(package, form=form)
     if explain:
-        render.say_budget(package)
+        render.print_budget(package)
 
 
 @command(
@@ -172,7 +172,7 @@ def context(
     AS_OF,
     VALID_AT,
     click.option("--limit", "-n", type=int, metavar="N", help="Maximum pieces of evidence; default: the policy's."),
-    show=render_reports.say_plan,
+    show=render_reports.print_plan,
 )
 def plan(memory: "Memory", message: str, **given: Any) -> Any:
     """Show what would be searched for to answer a message.
@@ -183,7 +183,7 @@ def plan(memory: "Memory", message: str, **given: Any) -> Any:
     return memory.plan(message, **given)
 
 
-@command(*OWNER, ACROSS, show=render.say_sessions)
+@command(*OWNER, ACROSS, show=render.print_sessions)
 def list_sessions(memory: "Memory", **given: Any) -> Any:
     """List the conversations, latest first.
 
@@ -197,7 +197,7 @@ def list_sessions(memory: "Memory", **given: Any) -> Any:
     *OWNER,
     click.option("--last", type=int, metavar="N", help="Only the newest N turns."),
     click.option("--before", type=int, metavar="NUMBER", help="Only turns before this number."),
-    show=render.say_turns,
+    show=render.print_turns,
 )
 def show_session(memory: "Memory", session_id: str, **given: Any) -> Any:
     """Show a conversation exactly as it was recorded.

@@ -30,11 +30,11 @@ from phronesis.interfaces.cli.output import (
     cut,
     day,
     on_one_line,
-    say,
-    say_cut,
-    say_json,
+    print_cut,
+    print_json,
+    print_lines,
+    print_undo,
     say_table,
-    say_undo,
     second,
     table,
 )
@@ -70,60 +70,60 @@ def _owner(one: Item | SessionInfo) -> str:
     return f"user {one.user_id}" if one.user_id is not None else f"shared {one.namespace}"
 
 
-def say_items(items: Sequence[Item]) -> None:
+def print_items(items: Sequence[Item]) -> None:
     """Print items, each its words and under them where they come from."""
     if not items:
-        say("nothing is remembered there")
+        print_lines("nothing is remembered there")
     for item in items:
-        say_cut(words(item))
-        say(f"   {about(item)}")
+        print_cut(words(item))
+        print_lines(f"   {about(item)}")
 
 
-def say_due(items: Sequence[Item], now: datetime) -> None:
+def print_due(items: Sequence[Item], now: datetime) -> None:
     """Print what is due, each its words and under them when, as seen at ``now``."""
     if not items:
-        say("nothing is due")
+        print_lines("nothing is due")
     for item in items:
-        say_cut(on_one_line(statement(item)))
-        say(f"   {in_words(item, now)}  {about(item)}")
+        print_cut(on_one_line(statement(item)))
+        print_lines(f"   {in_words(item, now)}  {about(item)}")
 
 
-def say_found(result: SearchResult) -> None:
+def print_found(result: SearchResult) -> None:
     """Print what a search found, best first."""
     if result.abstained:
-        say("nothing that is remembered supports an answer" + ("; nearest to it:" if len(result) else ""))
+        print_lines("nothing that is remembered supports an answer" + ("; nearest to it:" if len(result) else ""))
     for rank, evidence in enumerate(result, start=1):
         text = statement(evidence.item)
         if text == evidence.item.content and evidence.matched:
             text = evidence.matched[0].snippet
-        say_cut(f"{rank:>2}. {on_one_line(text)}")
-        say(f"    {evidence.score:.2f}  {about(evidence.item)}")
+        print_cut(f"{rank:>2}. {on_one_line(text)}")
+        print_lines(f"    {evidence.score:.2f}  {about(evidence.item)}")
         if evidence.why is not None:
-            say("    " + "  ".join(f"{name} {share:+.2f}" for name, share in evidence.why.items()))
-    say_degraded(result.degraded)
+            print_lines("    " + "  ".join(f"{name} {share:+.2f}" for name, share in evidence.why.items()))
+    print_degraded(result.degraded)
 
 
-def say_degraded(degraded: Sequence[Degraded]) -> None:
+def print_degraded(degraded: Sequence[Degraded]) -> None:
     """Say on stderr which models were away, and what stood in: a result in a pipe stays clean."""
     for one in degraded:
         click.echo(f"{one.role}: {one.instead_of} gave no answer ({one.reason}); {one.by} stood in", err=True)
 
 
-def say_item(item: Item) -> None:
+def print_item(item: Item) -> None:
     """Print all that an item holds."""
     if item.kind == "trait":
-        from phronesis.interfaces.cli.traits import say_trait  # noqa: PLC0415 - it imports this module
+        from phronesis.interfaces.cli.traits import print_trait  # noqa: PLC0415 - it imports this module
 
-        say_trait(cast("Trait", item))
+        print_trait(cast("Trait", item))
         return
-    say(clean(item.content) or words(item), "")
+    print_lines(clean(item.content) or words(item), "")
     shown = {"citation": item.citation, **item.to_dict()}
     rows = [
         (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
         for name, value in shown.items()
         if name not in _HIDDEN and value not in (None, {}, [], "", False)
     ]
-    say(*table(rows))
+    print_lines(*table(rows))
 
 
 _NO_NEWS: Final = frozenset({"assistant"})
@@ -133,19 +133,23 @@ _FEW: Final = 3
 """Messages that are listed one by one; of more the numbers are printed."""
 
 
-def say_added(result: AddResult) -> None:
+def print_added(result: AddResult) -> None:
     """Print what an ``add`` remembered and learned, and what it did not and why."""
     messages = [item for item in result.items if item.kind == "message"]
     learned = [item for item in result.items if item.kind != "message"]
     if len(messages) > _FEW:
-        say(f"{len(messages)} messages remembered, {count_of(len(learned), 'memory', 'memories')} learned from them")
+        print_lines(
+            f"{len(messages)} messages remembered, {count_of(len(learned), 'memory', 'memories')} learned from them"
+        )
         messages = []
-    say(*(f"{short_id(item.id)}  {item.kind}  {cut(words(item), 60)}" for item in (*messages, *learned)))
-    say(*(f"{short_id(item.id)}  {item.ended or item.status}  {cut(words(item), 60)}" for item in result.superseded))
-    say(*_gated_lines([text for text in result.gated if text.rule not in _NO_NEWS]))
+    print_lines(*(f"{short_id(item.id)}  {item.kind}  {cut(words(item), 60)}" for item in (*messages, *learned)))
+    print_lines(
+        *(f"{short_id(item.id)}  {item.ended or item.status}  {cut(words(item), 60)}" for item in result.superseded)
+    )
+    print_lines(*_gated_lines([text for text in result.gated if text.rule not in _NO_NEWS]))
     if not learned and not result.gated and any(item.role == "user" for item in messages):
-        say("nothing learned: no fact, preference, task or the like was recognised")
-    say_degraded(result.degraded)
+        print_lines("nothing learned: no fact, preference, task or the like was recognised")
+    print_degraded(result.degraded)
 
 
 def _gated_lines(gated: Sequence[Gated]) -> Iterator[str]:
@@ -161,16 +165,18 @@ def _gated_lines(gated: Sequence[Gated]) -> Iterator[str]:
             yield from (f"not {what}: {cut(on_one_line(text), 40)} ({reason})" for text in texts)
 
 
-def say_edited(result: EditResult) -> None:
+def print_edited(result: EditResult) -> None:
     """Print what an edit changed, and the entry that takes it back."""
     for item in result.items:
-        say(f"{short_id(item.id)}  v{item.version}  {item.ended or item.status}  {cut(on_one_line(item.content), 60)}")
+        print_lines(
+            f"{short_id(item.id)}  v{item.version}  {item.ended or item.status}  {cut(on_one_line(item.content), 60)}"
+        )
     if not result.items:
-        say("nothing changed")
-    say_undo(result.entry_id)
+        print_lines("nothing changed")
+    print_undo(result.entry_id)
 
 
-def say_sessions(sessions: Sequence[SessionInfo]) -> None:
+def print_sessions(sessions: Sequence[SessionInfo]) -> None:
     """Print conversations."""
     rows = [
         (one.session_id, _owner(one), one.turn_count, one.message_count, second(one.updated_at)) for one in sessions
@@ -178,34 +184,36 @@ def say_sessions(sessions: Sequence[SessionInfo]) -> None:
     say_table(rows, head=("session", "whose", "turns", "messages", "last"), nothing="no conversation there")
 
 
-def say_turns(turns: Sequence[Turn]) -> None:
+def print_turns(turns: Sequence[Turn]) -> None:
     """Print a conversation as it was recorded."""
     if not turns:
-        say("no such conversation there")
+        print_lines("no such conversation there")
     for turn in turns:
         title = cut(on_one_line(str(turn.session_metadata.get("title") or "")), 60)
-        say(f"turn {turn.number}  {second(turn.recorded_at)}  entry {short_id(turn.entry_id)}  {title}".rstrip())
+        print_lines(
+            f"turn {turn.number}  {second(turn.recorded_at)}  entry {short_id(turn.entry_id)}  {title}".rstrip()
+        )
         for message in turn.messages:
             speaker = on_one_line(str(message.get("name") or message.get("role") or "erased"))
             at = f" ({message['created_at']})" if message.get("created_at") else ""
             content = message.get("content")
-            say(f"    {speaker}{at}: {clean(content) if isinstance(content, str) else _value(content)}")
+            print_lines(f"    {speaker}{at}: {clean(content) if isinstance(content, str) else _value(content)}")
         for call in turn.tool_calls:
             given = " → ".join(_value(call.get(name)) for name in ("args", "result") if call.get(name) is not None)
-            say(f"    tool {on_one_line(str(call.get('name')))}: {given}")
+            print_lines(f"    tool {on_one_line(str(call.get('name')))}: {given}")
         for ref in turn.refs:
-            say(f"    {ref.get('type')}: {on_one_line(str(ref.get('uri')))}")
+            print_lines(f"    {ref.get('type')}: {on_one_line(str(ref.get('uri')))}")
 
 
-def say_context(package: ContextPackage, *, form: Literal["text", "messages"]) -> None:
+def print_context(package: ContextPackage, *, form: Literal["text", "messages"]) -> None:
     """Print a composed context as it goes into a prompt: one text, or the messages as JSON."""
     if form == "messages":
-        say_json(package.render("messages"))
+        print_json(package.render("messages"))
     else:
-        say(clean(package.render("text")))
+        print_lines(clean(package.render("text")))
 
 
-def say_budget(package: ContextPackage) -> None:
+def print_budget(package: ContextPackage) -> None:
     """Print on stderr what a context used of its budget, and what it left out."""
     click.echo(f"{package.token_count} of {package.token_budget} tokens", err=True)
     cited = (f"{alias}={short_id(one.removeprefix(CITATION_PREFIX))}" for alias, one in package.citations.items())
@@ -215,39 +223,41 @@ def say_budget(package: ContextPackage) -> None:
         click.echo(f"{name}: {on_one_line(shown)}", err=True)
 
 
-def say_history(events: Sequence[HistoryEvent]) -> None:
+def print_history(events: Sequence[HistoryEvent]) -> None:
     """Print changes, oldest first, each with the id that takes it back."""
     for event in events:
         reason = f": {event.reason}" if event.reason else ""
-        say(on_one_line(f"v{event.version}  {second(event.at)}  {event.event}: {event.verb} by {event.actor}{reason}"))
+        print_lines(
+            on_one_line(f"v{event.version}  {second(event.at)}  {event.event}: {event.verb} by {event.actor}{reason}")
+        )
         for name, (before, after) in event.fields.items():
-            say_cut(f"    {name}: {_value(after) if event.op == 'create' else _change(before, after)}")
+            print_cut(f"    {name}: {_value(after) if event.op == 'create' else _change(before, after)}")
         for sign, rows in (("+", event.evidence_added), ("-", event.evidence_removed)):
-            say_cut(*(f"    evidence: {sign} {_evidence(row)}" for row in rows))
-        say(f"    change {short_id(event.delta_id)}  entry {short_id(event.entry_id)}")
+            print_cut(*(f"    evidence: {sign} {_evidence(row)}" for row in rows))
+        print_lines(f"    change {short_id(event.delta_id)}  entry {short_id(event.entry_id)}")
 
 
-def say_explanation(found: Explanation, told: Sequence["TraitEvidence"] = ()) -> None:
+def print_explanation(found: Explanation, told: Sequence["TraitEvidence"] = ()) -> None:
     """Print why an item is held: its words, the log's entries under it, its evidence, edges and history.
 
     ``told`` is the evidence of a trait with the words of the memories, where they were read.
     """
-    say(clean(found.item.content), f"   {about(found.item)}", "", "sources")
-    say(*(line for source in found.sources for line in source_lines(source)))
+    print_lines(clean(found.item.content), f"   {about(found.item)}", "", "sources")
+    print_lines(*(line for source in found.sources for line in source_lines(source)))
     if found.needs_validation:
-        say("   no source is left that supports it: needs validation")
+        print_lines("   no source is left that supports it: needs validation")
     if found.use.summary:
-        say("", found.use.summary)
+        print_lines("", found.use.summary)
     if told:
-        from phronesis.interfaces.cli.traits import say_evidence  # noqa: PLC0415 - it imports this module
+        from phronesis.interfaces.cli.traits import print_evidence  # noqa: PLC0415 - it imports this module
 
-        say_evidence(told)
+        print_evidence(told)
     evidence = () if told else found.evidence
     for title, rows, line in (("evidence", evidence, _evidence), ("edges", found.edges, _edge)):
         if rows:
-            say("", title, *(f"   {line(row)}" for row in rows))
-    say("", "history")
-    say_history(found.history)
+            print_lines("", title, *(f"   {line(row)}" for row in rows))
+    print_lines("", "history")
+    print_history(found.history)
 
 
 def source_lines(source: Source) -> list[str]:

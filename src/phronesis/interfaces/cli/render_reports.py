@@ -15,10 +15,10 @@ from phronesis.interfaces.cli.output import (
     cut,
     day,
     on_one_line,
-    say,
-    say_cut,
-    say_json,
-    say_undo,
+    print_cut,
+    print_json,
+    print_lines,
+    print_undo,
     second,
     table,
 )
@@ -42,101 +42,101 @@ if TYPE_CHECKING:
 # A retrieval plan.
 
 
-def say_plan(plan: "RetrievalPlan") -> None:
+def print_plan(plan: "RetrievalPlan") -> None:
     """Print a plan: what it is after, when, of whom, and what each retriever is asked."""
-    say_cut(f"{plan.intent}, {'resources are needed' if plan.resources_needed else 'no resources'}  ({plan.made_by})")
+    print_cut(f"{plan.intent}, {'resources are needed' if plan.resources_needed else 'no resources'}  ({plan.made_by})")
     if plan.time is not None:
-        say_cut(f"time: from {day(plan.time.since)} until {day(plan.time.until)} ({on_one_line(plan.time.words)})")
+        print_cut(f"time: from {day(plan.time.since)} until {day(plan.time.until)} ({on_one_line(plan.time.words)})")
     if plan.entities:
-        say_cut(f"names: {', '.join(map(on_one_line, plan.entities))}")
-    say_cut(f"why: {'; '.join(map(on_one_line, plan.reasons))}")
-    say_cut(*(f"{role.by} instead of {role.instead_of}: {role.reason}" for role in plan.degraded))
+        print_cut(f"names: {', '.join(map(on_one_line, plan.entities))}")
+    print_cut(f"why: {'; '.join(map(on_one_line, plan.reasons))}")
+    print_cut(*(f"{role.by} instead of {role.instead_of}: {role.reason}" for role in plan.degraded))
     for sub in (plan.memory, plan.resources):
         if sub is not None:
             queries = (f"    {one.weight:.1f} {one.origin}: {on_one_line(one.text)}" for one in sub.queries)
-            say_cut("", f"{sub.store}, up to {sub.limit}:", *queries)
+            print_cut("", f"{sub.store}, up to {sub.limit}:", *queries)
 
 
 # Results of the commands that keep a store in order.
 
 
-def say_rebuilt(result: RebuildResult) -> None:
+def print_rebuilt(result: RebuildResult) -> None:
     """Print whether the log gives the live state."""
     verdict = "equal to the live state" if result.equal else "NOT equal to the live state"
-    say(f"{result.entries} entries replayed: {verdict}" + (", now in its place" if result.applied else ""))
-    say(f"    live      {result.live_hash}", f"    replayed  {result.replayed_hash}")
-    say(*(f"    differs: {on_one_line(difference)}" for difference in result.differences))
+    print_lines(f"{result.entries} entries replayed: {verdict}" + (", now in its place" if result.applied else ""))
+    print_lines(f"    live      {result.live_hash}", f"    replayed  {result.replayed_hash}")
+    print_lines(*(f"    differs: {on_one_line(difference)}" for difference in result.differences))
 
 
-def say_rederived(result: RederiveResult) -> None:
+def print_rederived(result: RederiveResult) -> None:
     """Print which items changed."""
     for name in ("added", "changed", "vanished"):
         ids = getattr(result, name)
-        say(f"{name}: {len(ids)}", *(f"    {short_id(identity)}" for identity in ids))
-    say_undo(result.entry_id)
+        print_lines(f"{name}: {len(ids)}", *(f"    {short_id(identity)}" for identity in ids))
+    print_undo(result.entry_id)
 
 
-def say_erased(certificate: ErasureCertificate) -> None:
+def print_erased(certificate: ErasureCertificate) -> None:
     """Print what was erased, and what the scan for it found."""
-    say(
+    print_lines(
         f"erased: {certificate.parts_erased} texts of {certificate.entries_touched} entries,"
         f" {certificate.items_erased} memories made of them",
         f"scanned: {certificate.rows_scanned} rows, {certificate.files_scanned} files: "
         + ("TRACES LEFT" if certificate.residue else "no trace"),
     )
-    say(*(f"    trace: {on_one_line(place)}" for place in certificate.residue))
-    say(*(f"    STILL TO GO: {on_one_line(place)}" for place in certificate.outstanding))
-    say(*(f"    not scanned: {on_one_line(place)}" for place in certificate.not_scanned))
+    print_lines(*(f"    trace: {on_one_line(place)}" for place in certificate.residue))
+    print_lines(*(f"    STILL TO GO: {on_one_line(place)}" for place in certificate.outstanding))
+    print_lines(*(f"    not scanned: {on_one_line(place)}" for place in certificate.not_scanned))
 
 
-def say_import(summary: "ImportSummary") -> None:
+def print_import(summary: "ImportSummary") -> None:
     """Print the counts, and why what was skipped was."""
     told = "would be imported" if summary.dry_run else "imported"
     count = summary.missing if summary.dry_run else summary.recorded
-    say(
+    print_lines(
         f"{count} {told}, {summary.known} known already, {sum(summary.skipped.values())} skipped,"
         f" {summary.failed} failed"
     )
-    say(*(f"    skipped: {count} × {on_one_line(reason)}" for reason, count in sorted(summary.skipped.items())))
+    print_lines(*(f"    skipped: {count} × {on_one_line(reason)}" for reason, count in sorted(summary.skipped.items())))
     for error in summary.errors:
         click.echo(on_one_line(f"    {error['ref']}: {error['message']} [{error['code']}]"), err=True)
 
 
-def say_reindexed(result: ClaimIndexResult) -> None:
+def print_reindexed(result: ClaimIndexResult) -> None:
     """Print how much there is, and how much was wrong."""
-    say(
+    print_lines(
         f"{result.items} items with {result.claims} claims, {result.documents} search documents:"
         + (f" {result.repaired} repaired" if result.repaired else " nothing was wrong")
     )
     if result.repaired_outside is not None:
-        say(f"in the external index {result.repaired_outside} were repaired")
+        print_lines(f"in the external index {result.repaired_outside} were repaired")
 
 
-def say_report(report: DoctorReport, *, fields: bool = False) -> None:
+def print_report(report: DoctorReport, *, fields: bool = False) -> None:
     """Print every check with what to do where it failed, with ``fields`` the policy, and at last the verdict."""
     if fields:
         policy = [(one.path, one.source, json.dumps(one.value, ensure_ascii=False)) for one in report.policy]
-        say(*table(policy, head=("field", "from", "value")), "")
+        print_lines(*table(policy, head=("field", "from", "value")), "")
     rows = [
         ("ok" if one.ok else (one.level or "error").upper(), one.code or one.name, one.detail) for one in report.checks
     ]
     for check, line in zip(report.checks, table(rows), strict=True):
-        say(line)
+        print_lines(line)
         if check.remedy is not None:
-            say(f"         {on_one_line(check.remedy)}")
+            print_lines(f"         {on_one_line(check.remedy)}")
         if check.command is not None:
-            say(f"         $ {on_one_line(check.command)}")
+            print_lines(f"         $ {on_one_line(check.command)}")
     wrong = [check.code or check.name for check in report.checks if not check.ok]
-    say("", f"{count_of(len(wrong), 'problem')}: {', '.join(wrong)}." if wrong else "Healthy.")
+    print_lines("", f"{count_of(len(wrong), 'problem')}: {', '.join(wrong)}." if wrong else "Healthy.")
 
 
-def say_worked(result: Mapping[str, Any]) -> None:
+def print_worked(result: Mapping[str, Any]) -> None:
     """Print what a worker did, and which lanes it could not bring up to date."""
-    say(f"{result['done']} entries and vectors done")
-    say(*(f"    lane {lane} cannot be brought up to date: {code}" for lane, code in result["faults"].items()))
+    print_lines(f"{result['done']} entries and vectors done")
+    print_lines(*(f"    lane {lane} cannot be brought up to date: {code}" for lane, code in result["faults"].items()))
 
 
-def say_jobs(found: Jobs) -> None:
+def print_jobs(found: Jobs) -> None:
     """Print what is still to be done, a job a line, and what there is of each sort."""
     rows = []
     for job in found:
@@ -144,30 +144,32 @@ def say_jobs(found: Jobs) -> None:
         entry = short_id(job.entry_id or "")
         rows.append((job.state, job.work, job.user_id or job.namespace, since, entry, job.message))
     if rows:
-        say(*table(rows, head=("state", "work", "of", "since", "entry", "why")))
-    say(f"{found.pending} entries wait, {found.failed} failed, {found.without_vector} documents have no vector yet")
+        print_lines(*table(rows, head=("state", "work", "of", "since", "entry", "why")))
+    print_lines(
+        f"{found.pending} entries wait, {found.failed} failed, {found.count_unembedded} documents have no vector yet"
+    )
 
 
-def say_ingested(told: "Sequence[tuple[L1Event, IngestMeta]]") -> None:
+def print_ingested(told: "Sequence[tuple[L1Event, IngestMeta]]") -> None:
     """Print the events of some sources: label, what decided it, what was tried, and where it stands."""
     if not told:
-        say("no attempt was found there")
+        print_lines("no attempt was found there")
         return
     rows = [
         tuple(map(_short, (event.label or "", event.family or "", event.attempt, meta.source_ref, short_id(event.id))))
         for event, meta in told
     ]
-    say_cut(*table(rows, head=("label", "family", "attempt", "source", "")))
+    print_cut(*table(rows, head=("label", "family", "attempt", "source", "")))
     counts = Counter(event.label or "unknown" for event, _ in told)
-    say("", f"{len(told)} events: " + ", ".join(f"{count} {label}" for label, count in sorted(counts.items())))
+    print_lines("", f"{len(told)} events: " + ", ".join(f"{count} {label}" for label, count in sorted(counts.items())))
 
 
-def say_patterns(found: "Aggregation") -> None:
+def print_patterns(found: "Aggregation") -> None:
     """Print what an aggregation changed, the largest patterns first."""
     _print_groups(found, "nothing new to group", _pattern, "members")
 
 
-def say_principles(found: "Aggregation") -> None:
+def print_principles(found: "Aggregation") -> None:
     """Print what an abstraction changed."""
     _print_groups(found, "no principle is new, and none changed", _principle, "patterns")
 
@@ -177,12 +179,12 @@ def _print_groups(
 ) -> None:
     groups = (("new", found.new), ("changed", found.changed), ("retired", found.retired))
     if not any(items for _, items in groups):
-        say(nothing)
+        print_lines(nothing)
         return
     for title, items in groups:
         for one in sorted(items, key=lambda one: (-len(getattr(one, parts)), one.id)):
-            say_cut(*lines_of(title, one))
-    say_undo(found.entry_id)
+            print_cut(*lines_of(title, one))
+    print_undo(found.entry_id)
 
 
 def _pattern(title: str, pattern: "Pattern") -> Iterator[str]:
@@ -212,10 +214,12 @@ def _principle_lines(one: "Principle") -> Iterator[str]:
     yield from (f"{name}: {on_one_line(text)}" for name, text in parts if text)
 
 
-def say_answer(answer: "Answer") -> None:
+def print_answer(answer: "Answer") -> None:
     """Print an answer: events first, then what was learned of them, what to do and not, and what says otherwise."""
     if answer.abstained:
-        say("nothing known is about that; what came nearest:" if answer.l1_evidence else "nothing known is about that")
+        print_lines(
+            "nothing known is about that; what came nearest:" if answer.l1_evidence else "nothing known is about that"
+        )
     _section("events", [_event(one) for one in answer.l1_evidence])
     learned = (("patterns", answer.l2_patterns, _pattern_lines), ("principles", answer.l3_principles, _principle_lines))
     for title, found, lines_of in learned:
@@ -231,7 +235,7 @@ def say_answer(answer: "Answer") -> None:
 
 def _section(title: str, lines: Sequence[str]) -> None:
     if lines:
-        say_cut("", title, *(f"    {line}" for line in lines))
+        print_cut("", title, *(f"    {line}" for line in lines))
 
 
 def _event(found: "Evidence") -> str:
@@ -264,28 +268,28 @@ def _refs(found: "Sequence[Reference]") -> str:
     return shown + (f" and {len(found) - 3} more" if len(found) > 3 else "")  # noqa: PLR2004 - as many as a line holds
 
 
-def say_source(found: "EventSource", *, whole: bool = False) -> None:
+def print_source(found: "EventSource", *, whole: bool = False) -> None:
     """Print what an event was taken from: where it stands, the words of its lines, and what came with it."""
-    say(f"{found.source_ref}  {found.source_type}  {second(found.recorded_at)} by {found.actor}")
+    print_lines(f"{found.source_ref}  {found.source_type}  {second(found.recorded_at)} by {found.actor}")
     if found.erased:
-        say("its words were erased")
+        print_lines("its words were erased")
     elif found.text:
         first = 1 if whole or found.lines is None else found.lines[0]
         words = found.text if whole or found.lines is None else found.excerpt
-        say(*(f"{n:>6}  {line}" for n, line in enumerate(words.split("\n"), first)))
+        print_lines(*(f"{n:>6}  {line}" for n, line in enumerate(words.split("\n"), first)))
     for name, value in (("payload", found.payload), ("observations", found.observations), ("hints", found.hints)):
         if value not in (None, {}):
-            say("", name)
-            say_json(value)
+            print_lines("", name)
+            print_json(value)
 
 
-def say_feedback(result: "FeedbackResult") -> None:
+def print_feedback(result: "FeedbackResult") -> None:
     """Print what feedback changed, and what waits."""
     for one in result.items:
-        say(f"{one.kind} {short_id(one.id)}: confidence {one.confidence:.2f}, {one.label or 'no label'}")
+        print_lines(f"{one.kind} {short_id(one.id)}: confidence {one.confidence:.2f}, {one.label or 'no label'}")
     if result.scheduled:
-        say("the next 'learn aggregate' carries it out")
-    say_undo(result.entry_id)
+        print_lines("the next 'learn aggregate' carries it out")
+    print_undo(result.entry_id)
 
 
 def _short(text: str) -> str:

@@ -9,7 +9,7 @@ import click
 from phronesis.core.ids import short_id
 from phronesis.core.items import Item
 from phronesis.interfaces.cli.options import AS_OF, CURSOR, LIMIT, OWNER, ShortId, command
-from phronesis.interfaces.cli.output import Progress, day, on_one_line, say, say_cut
+from phronesis.interfaces.cli.output import Progress, day, on_one_line, print_cut, print_lines
 
 if TYPE_CHECKING:
     from phronesis.memory import Memory
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def _say_ingested(ingested: Sequence["IngestedResource"]) -> None:
     for one in ingested:
         if one.document is None:
-            say(f"recorded, not read yet: entry {short_id(one.entry_id)}")
+            print_lines(f"recorded, not read yet: entry {short_id(one.entry_id)}")
             continue
-        say(
+        print_lines(
             f"{short_id(one.document.id)}  {on_one_line(one.document.content)} (version {one.number}):"
             f" {len(one.sections)} new sections, {one.unchanged} as they were, {len(one.superseded)} ended",
             *(f"   in quarantine: {on_one_line(gated.text)}" for gated in one.gated),
@@ -65,10 +65,10 @@ def add(
 def _say_documents(found: Sequence[Item]) -> None:
     for item in found:
         version = f"version {item.data.get('number', 1)}, {len(item.data.get('sections', ()))} sections"
-        say_cut(f"{short_id(item.id)}  {on_one_line(item.content)} ({version})")
-        say_cut(f"   {day(item.updated_at)} {item.source_ref}")
+        print_cut(f"{short_id(item.id)}  {on_one_line(item.content)} ({version})")
+        print_cut(f"   {day(item.updated_at)} {item.source_ref}")
     if not found:
-        say("no documents there; take one in with 'phronesis resources add FILE'")
+        print_lines("no documents there; take one in with 'phronesis resources add FILE'")
 
 
 @command(*OWNER, LIMIT, CURSOR, show=_say_documents)
@@ -81,16 +81,16 @@ def list_documents(memory: "Memory", **given: Any) -> Any:
 
 
 def _say_document(found: "Resource") -> None:
-    say(on_one_line(found.document.content), f"   {found.document.source_ref}")
+    print_lines(on_one_line(found.document.content), f"   {found.document.source_ref}")
     for version in found.versions:
-        say_cut(
+        print_cut(
             f"   version {version.number} of {day(version.recorded_at)}: {version.characters:,} characters,"
             f" entry {short_id(version.entry_id)}"
         )
     for item in found.sections:
         path: Sequence[str] = item.data.get("path", ())
         heading = on_one_line(path[-1]) if path else "(before the first heading)"
-        say_cut(f"{'  ' * len(path)}{heading}  [{short_id(item.id)}]")
+        print_cut(f"{'  ' * len(path)}{heading}  [{short_id(item.id)}]")
 
 
 @command(click.argument("document_id", metavar="ID", type=ShortId()), AS_OF, show=_say_document)

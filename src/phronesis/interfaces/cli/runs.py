@@ -29,15 +29,15 @@ from phronesis.interfaces.cli.output import (
     cut,
     on_one_line,
     parse_objects,
+    print_cut,
+    print_lines,
+    print_undo,
     read_text,
-    say,
-    say_cut,
     say_table,
-    say_undo,
     second,
     table,
 )
-from phronesis.interfaces.cli.render import say_edited
+from phronesis.interfaces.cli.render import print_edited
 from phronesis.reasoning.laws.item_records import LearnResult, RunRecord
 from phronesis.reasoning.laws.records import Review
 
@@ -50,7 +50,7 @@ _RUN = click.argument("run_id", metavar="ID")
 _FILE = click.argument("file", type=click.File(encoding="utf-8"))
 
 
-@command(_FILE, *OWNER, show=lambda ids: say(*map(on_one_line, ids)), doing="")
+@command(_FILE, *OWNER, show=lambda ids: print_lines(*map(on_one_line, ids)), doing="")
 def add(memory: "Memory", file: IO[str], **scope: Any) -> list[str]:
     """Record the runs of a file.
 
@@ -69,7 +69,7 @@ def add(memory: "Memory", file: IO[str], **scope: Any) -> list[str]:
     return made
 
 
-def say_runs(found: Sequence[RunRecord]) -> None:
+def print_runs(found: Sequence[RunRecord]) -> None:
     """Print runs, one a line."""
     rows = []
     for run in found:
@@ -78,7 +78,7 @@ def say_runs(found: Sequence[RunRecord]) -> None:
     say_table(rows, head=("run", "recorded", "state", "output"), nothing="no run is recorded there")
 
 
-@command(*OWNER, LIMIT, CURSOR, show=say_runs)
+@command(*OWNER, LIMIT, CURSOR, show=print_runs)
 def list_runs(memory: "Memory", **given: Any) -> Any:
     """List runs, newest first.
 
@@ -87,22 +87,22 @@ def list_runs(memory: "Memory", **given: Any) -> Any:
     return memory.runs.list(**given)
 
 
-def say_run(run: RunRecord) -> None:
+def print_run(run: RunRecord) -> None:
     """Print all that is known of a run."""
-    say(f"{on_one_line(run.run_id)}  {second(run.recorded_at)}  {_state(run)}  {short_id(run.item_id)}")
+    print_lines(f"{on_one_line(run.run_id)}  {second(run.recorded_at)}  {_state(run)}  {short_id(run.item_id)}")
     for name, value in run.facts.items():
-        say(f"    {on_one_line(name)}: {on_one_line(json.dumps(value, ensure_ascii=False))}")
+        print_lines(f"    {on_one_line(name)}: {on_one_line(json.dumps(value, ensure_ascii=False))}")
     for use in run.trace.get("memories", ()):
-        say(f"    read {short_id(use.item_id)} by {use.via}")
-        say(*(f"        {claim.claim_id}: {on_one_line(claim.snippet)}" for claim in use.matched_claims))
-    say(*(f"    learned in entry {short_id(entry_id)}" for entry_id in run.learned))
+        print_lines(f"    read {short_id(use.item_id)} by {use.via}")
+        print_lines(*(f"        {claim.claim_id}: {on_one_line(claim.snippet)}" for claim in use.matched_claims))
+    print_lines(*(f"    learned in entry {short_id(entry_id)}" for entry_id in run.learned))
     if run.review is not None:
-        say(f"    modifier: {_compound(run.review)}")
+        print_lines(f"    modifier: {_compound(run.review)}")
     if run.raw:
-        say("", clean(run.raw))
+        print_lines("", clean(run.raw))
 
 
-@command(_RUN, *OWNER, show=say_run)
+@command(_RUN, *OWNER, show=print_run)
 def show(memory: "Memory", run_id: str, **given: Any) -> Any:
     """Show a run with its FACTS, what it read, its learns.
 
@@ -111,7 +111,7 @@ def show(memory: "Memory", run_id: str, **given: Any) -> Any:
     return memory.runs.get(run_id, **given)
 
 
-@command(_RUN, _FILE, *OWNER, show=say_edited)
+@command(_RUN, _FILE, *OWNER, show=print_edited)
 def feedback(memory: "Memory", run_id: str, file: IO[str], **given: Any) -> Any:
     """Record the feedback on a run.
 
@@ -124,28 +124,30 @@ def feedback(memory: "Memory", run_id: str, file: IO[str], **given: Any) -> Any:
     return memory.runs.feedback(run_id, stated[0], **given, actor="user")
 
 
-def say_review(review: Review) -> None:
+def print_review(review: Review) -> None:
     """Print what a run's modifier is: the compound, its groups with their atoms, or why that is not known."""
-    say(_compound(review))
+    print_lines(_compound(review))
     if review.cid is not None:
         shown = {"SMILES": review.smiles, "InChIKey": review.inchikey}
-        say(*(f"    {name}: {on_one_line(value)}" for name, value in shown.items() if value is not None))
+        print_lines(*(f"    {name}: {on_one_line(value)}" for name, value in shown.items() if value is not None))
     groups = [(name, review.matched[name]) for name in ("acid", "carboxylate", "ester") if review.matched.get(name)]
-    say(*(f"    {name}: atoms {'; '.join(','.join(map(str, atoms)) for atoms in found)}" for name, found in groups))
+    print_lines(
+        *(f"    {name}: atoms {'; '.join(','.join(map(str, atoms)) for atoms in found)}" for name, found in groups)
+    )
     if review.cid is None and review.candidates:
         rows = [(f"CID {one.cid}", _yes_no(one.has_cooh), one.name, one.smiles) for one in review.candidates]
-        say_cut(*table(rows, head=("candidate", "has_cooh", "name", "SMILES")))
-    if review.asked_at is not None:
-        say(f"    asked {second(review.asked_at)}")
+        print_cut(*table(rows, head=("candidate", "has_cooh", "name", "SMILES")))
+    if review.reference_time is not None:
+        print_lines(f"    asked {second(review.reference_time)}")
     if review.suggestion:
-        say(on_one_line(review.suggestion))
+        print_lines(on_one_line(review.suggestion))
 
 
 @command(
     _RUN,
     click.option("--refresh", is_flag=True, help="Ask PubChem again, even if its answer is cached."),
     *OWNER,
-    show=say_review,
+    show=print_review,
     doing="asking PubChem",
 )
 def review(memory: "Memory", run_id: str, **given: Any) -> Any:
@@ -156,7 +158,7 @@ def review(memory: "Memory", run_id: str, **given: Any) -> Any:
     return memory.runs.review(run_id, **given)
 
 
-def say_learned(result: LearnResult) -> None:
+def print_learned(result: LearnResult) -> None:
     """Print how the run bears on each claim that it bears on, and what was made or dropped."""
     bearing = [one for one in result.judged if one.verdict != "irrelevant"]
     rows = []
@@ -166,26 +168,26 @@ def say_learned(result: LearnResult) -> None:
         about = (short_id(claim.item_id), claim.claim_id, claim.verdict, claim.by)
         rows.append((*about, f"{claim.support}:{claim.contra}", status))
     asked = f"; {on_one_line(result.model)} was asked" if result.model is not None else ""
-    say(f"{len(result.judged)} claims looked at, {len(bearing)} of them concerned{asked}")
-    say(*(table(rows, head=("item", "claim", "verdict", "by", "for:against", "status")) if rows else ()))
+    print_lines(f"{len(result.judged)} claims looked at, {len(bearing)} of them concerned{asked}")
+    print_lines(*(table(rows, head=("item", "claim", "verdict", "by", "for:against", "status")) if rows else ()))
     for told in bearing:
         shown = told.deleted or told.reason or told.quote
-        say(*([f"{on_one_line(told.claim_id)}: {on_one_line(shown)}"] if shown else ()))
+        print_lines(*([f"{on_one_line(told.claim_id)}: {on_one_line(shown)}"] if shown else ()))
     for name, listed in (("added", result.added), ("updated", result.updated)):
-        say(*(f"{name}: {short_id(item.id)}  {on_one_line(item.topic)}" for item in listed))
+        print_lines(*(f"{name}: {short_id(item.id)}  {on_one_line(item.topic)}" for item in listed))
     for one in result.dropped:
         reasons = ", ".join(dict.fromkeys(str(violation["rule"]) for violation in one.violations))
-        say(f"not taken ({reasons}): {cut(on_one_line(one.content), 80)}")
-    say(*(f"does not count ({one.rule}): {one.said} of {on_one_line(one.claim_id)}" for one in result.refused))
-    say(*(f"{one.instead_of} gave no answer ({one.reason}); {one.by} stood in" for one in result.degraded))
-    say_undo(result.entry_id)
+        print_lines(f"not taken ({reasons}): {cut(on_one_line(one.content), 80)}")
+    print_lines(*(f"does not count ({one.rule}): {one.said} of {on_one_line(one.claim_id)}" for one in result.refused))
+    print_lines(*(f"{one.instead_of} gave no answer ({one.reason}); {one.by} stood in" for one in result.degraded))
+    print_undo(result.entry_id)
 
 
 @command(
     click.argument("run_id", metavar="RUN_ID"),
     click.option("--model", metavar="NAME", help="Ask this model this time: gateway/model, or rules."),
     *OWNER,
-    show=say_learned,
+    show=print_learned,
     doing="weighing claims",
     flush=True,
 )
@@ -261,7 +263,7 @@ def batch(
         working = Batch(memory, **scope, actor="user")
         if length:
             working.on_bytes = lambda done: progress("checking" if dry_run else "learning", done, length)
-        for told in working.foresee(file) if dry_run else working.run(file):
+        for told in working.forecast(file) if dry_run else working.run(file):
             summary.add(told)
             if lines is not None:
                 lines.write(json.dumps(told.to_dict(), ensure_ascii=False) + "\n")
@@ -276,7 +278,7 @@ def _print_summary(summary: "BatchSummary", report: Path | None) -> None:
     """Print the counts, and on stderr the first rows that failed."""
     for name, counts in (("runs", summary.runs), ("feedback", summary.feedback), ("learns", summary.learns)):
         if counts:
-            say(f"{name}: " + ", ".join(f"{count} {_WORDS[done]}" for done, count in sorted(counts.items())))
+            print_lines(f"{name}: " + ", ".join(f"{count} {_WORDS[done]}" for done, count in sorted(counts.items())))
     learned = {
         "supports": summary.supports,
         "contras": summary.contras,
@@ -286,8 +288,8 @@ def _print_summary(summary: "BatchSummary", report: Path | None) -> None:
     }
     if any(learned.values()):
         title = "proposed" if "missing" in summary.learns else "learned"
-        say(f"{title}: " + ", ".join(f"{count} {name}" for name, count in learned.items() if count))
-    say(f"{summary.rows} rows, {summary.failed} of them failed")
+        print_lines(f"{title}: " + ", ".join(f"{count} {name}" for name, count in learned.items() if count))
+    print_lines(f"{summary.rows} rows, {summary.failed} of them failed")
     for told in summary.errors:
         error = told.error or {}
         click.echo(on_one_line(f"line {told.line}: {error.get('message')} [{error.get('code')}]"), err=True)

@@ -19,7 +19,7 @@ from phronesis.errors import MissingExtra
 from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.dispatch import run_for_client
 from phronesis.interfaces.cli.options import Options, ShortId, Store, command, with_owner, with_store
-from phronesis.interfaces.cli.output import say, say_json, say_table
+from phronesis.interfaces.cli.output import print_json, print_lines, say_table
 from phronesis.interfaces.daemon_endpoint import START_SECONDS, UNIX, Connection, can_start, connect, connect_or_say_why
 
 if TYPE_CHECKING:
@@ -101,12 +101,12 @@ def _send_stdin(connection: Connection) -> None:
 def _over_http(server: Any, host: str, port: int, *, as_json: bool) -> None:
     from phronesis.interfaces.mcp.server import run_http  # noqa: PLC0415 - the SDK: an extra
 
-    def say(address: str) -> None:
+    def print_lines(address: str) -> None:
         url = f"{address}/mcp"
         click.echo(json.dumps({"url": url}) if as_json else f"phronesis: MCP at {url}", err=True)
 
     _collect_again()
-    run_http(server, host=host, port=port, say=say)
+    run_http(server, host=host, port=port, say=print_lines)
 
 
 def _collect_again() -> None:
@@ -150,9 +150,9 @@ def _serve(store: Store, given: dict[str, Any]) -> None:
 def _say_address(store: Store, url: str) -> None:
     _collect_again()
     if store.as_json:
-        say_json({"url": url})
+        print_json({"url": url})
     else:
-        say(f"Phronesis listens at {url}", f"    API        {url}/api/v1", f"    documented {url}/docs")
+        print_lines(f"Phronesis listens at {url}", f"    API        {url}/api/v1", f"    documented {url}/docs")
     sys.stdout.flush()
 
 
@@ -178,7 +178,7 @@ def worker(ctx: click.Context, *, once: bool, store: Store) -> None:
         while more := working.work():
             done += more
         faults = {str(lane): fault.code for (_, lane), fault in working.faults.items()}
-    store.answer({"done": done, "faults": faults}, render_reports.say_worked)
+    store.answer({"done": done, "faults": faults}, render_reports.print_worked)
     if faults:
         ctx.exit(1)
 
@@ -247,13 +247,13 @@ def stop(*, store: Store) -> None:
 
 def _show_status(store: Store, connection: Connection | None, *, ended: bool = False) -> None:
     if connection is None:
-        store.answer({"running": False}, lambda _facts: say("No daemon runs for this store."))
+        store.answer({"running": False}, lambda _facts: print_lines("No daemon runs for this store."))
         return
     connection.close()
     facts = {"running": not ended, **connection.hello}
     verb = "stops" if ended else "runs"
     line = f"Phronesis {facts['version']} {verb}: process {facts['pid']}, {facts['uptime']} s old, {facts['url']}"
-    store.answer(facts, lambda _facts: say(line))
+    store.answer(facts, lambda _facts: print_lines(line))
 
 
 # The API keys of callers.
@@ -274,7 +274,7 @@ def create_key(*, role: str, label: str, actor: str, user_id: str | None, store:
     with store.open() as memory:
         token, key = memory.admin.keys.create(role, label=label, actor=actor, user_id=user_id)
     kept = f"    {role} key {short_id(key.id)} of tenant {key.tenant}; it is not kept: copy it now"
-    store.answer({"token": token, "key": key}, lambda _: say(token, kept))
+    store.answer({"token": token, "key": key}, lambda _: print_lines(token, kept))
 
 
 def _say_keys(keys: Sequence[ApiKey]) -> None:

@@ -17,15 +17,15 @@ from phronesis.interfaces.cli.output import (
     cut,
     day,
     on_one_line,
-    say,
-    say_cut,
+    print_cut,
+    print_lines,
+    print_undo,
     say_table,
-    say_undo,
     second,
     show_waiting,
     table,
 )
-from phronesis.interfaces.cli.render import say_edited
+from phronesis.interfaces.cli.render import print_edited
 
 if TYPE_CHECKING:
     from phronesis.memory import Memory
@@ -58,24 +58,24 @@ def reflect(ctx: click.Context, *, user_id: str, force: bool, session_ended: boo
     with store.open() as memory:
         found = memory.should_reflect(user_id)
         if check:
-            store.answer(found, say_due)
+            store.answer(found, print_due)
             return
         before = memory.get_user_traits(user_id, STAGES[0])
         with show_waiting("reflecting"):
             cycle = memory.reflect(user_id, force=force, session_ended=session_ended, actor="user")
             memory.flush()
         after = memory.get_user_traits(user_id, STAGES[0])
-    store.answer(cycle, lambda one: say_reflected(one, found, changed_lines(before, after)))
+    store.answer(cycle, lambda one: print_reflected(one, found, changed_lines(before, after)))
     if cycle.status == "failed":
         ctx.exit(1)
 
 
-def say_traits(found: Sequence["Trait"]) -> None:
+def print_traits(found: Sequence["Trait"]) -> None:
     """Print traits, one a line, the sides of a trait under it."""
     rows = []
     for trait in found:
         for mark, one in (("", trait), *(("└ ", side) for side in trait.sides)):
-            name, evidence = f"{mark}{short_id(one.id)}", for_against(one.evidence)
+            name, evidence = f"{mark}{short_id(one.id)}", evidence_counts_text(one.evidence)
             rows.append((name, one.stage, _sure(one), one.subtype, one.context, evidence, one.content))
     head = ("trait", "stage", "confidence", "subtype", "context", "for:against", "")
     say_table(rows, head=head, nothing="no trait is known there")
@@ -89,7 +89,7 @@ def say_traits(found: Sequence["Trait"]) -> None:
     click.option("--subtype", type=click.Choice(SUBTYPES), help="Only these."),
     click.option("--context", type=click.Choice(CONTEXTS), help="Only what shows there."),
     AS_OF,
-    show=say_traits,
+    show=print_traits,
 )
 def list_traits(memory: "Memory", user_id: str, **given: Any) -> Any:
     """List a user's traits, the surest first.
@@ -116,7 +116,7 @@ def show_trait(trait_id: str, *, as_of: str | None, store: Store) -> None:
             "part of": _find_traits(memory, trait.parent_ids, as_of),
             "made of": _find_traits(memory, trait.data.get("children", ()), as_of),
         }
-    store.answer(trait, lambda one: say_trait(one, near))
+    store.answer(trait, lambda one: print_trait(one, near))
 
 
 @command(
@@ -125,7 +125,7 @@ def show_trait(trait_id: str, *, as_of: str | None, store: Store) -> None:
     click.option("--context", type=click.Choice(CONTEXTS), help="Where it shows."),
     click.option("--facet", type=click.Choice(FACETS), help="Of a core trait."),
     REASON,
-    show=say_edited,
+    show=print_edited,
     flush=True,
 )
 def correct_trait(memory: "Memory", trait_id: str, **given: Any) -> Any:
@@ -136,7 +136,7 @@ def correct_trait(memory: "Memory", trait_id: str, **given: Any) -> Any:
     return memory.traits.correct(trait_id, **given, actor="user")
 
 
-@command(_TRAIT, REASON, show=say_edited)
+@command(_TRAIT, REASON, show=print_edited)
 def delete_trait(memory: "Memory", trait_id: str, **given: Any) -> Any:
     """Say that a trait is wrong: it does not come back.
 
@@ -145,18 +145,18 @@ def delete_trait(memory: "Memory", trait_id: str, **given: Any) -> Any:
     return memory.traits.delete(trait_id, **given, actor="user")
 
 
-def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
+def print_cycles(found: Sequence["ReflectionCycle"]) -> None:
     """Print reflections, newest first."""
     rows = []
     for one in found:
         began = (one.started_at and second(one.started_at), one.status, _brief(one), one.memories_scanned)
-        came = (one.error or came_to(one), len(one.refused) or "")
+        came = (one.error or summarise_changes(one), len(one.refused) or "")
         rows.append((*began, *came, one.made_by, _cost(one), short_id(one.entry_id or "")))
     head = ("when", "status", "why", "new", "came to", "refused", "by", "cost", "entry")
     say_table(rows, head=head, nothing="nobody reflected there")
 
 
-@command(PERSON, LIMIT, show=say_cycles)
+@command(PERSON, LIMIT, show=print_cycles)
 def list_cycles(memory: "Memory", user_id: str, limit: int) -> Any:
     """List the reflections on a user, newest first.
 
@@ -202,9 +202,9 @@ _WHY: Final = {
 }
 
 
-def say_due(found: "ReflectionTrigger") -> None:
+def print_due(found: "ReflectionTrigger") -> None:
     """Print whether a reflection is due, and the figures."""
-    say(f"{'due' if found else 'not due'}: {why(found.reason, found.value)}", f"    {figures(found)}")
+    print_lines(f"{'due' if found else 'not due'}: {why(found.reason, found.value)}", f"    {figures(found)}")
 
 
 def why(reason: str, value: float | None) -> str:
@@ -223,30 +223,32 @@ def figures(found: "ReflectionTrigger") -> str:
     return f"{new}, importance {found.importance} of {found.importance_due}; {last}"
 
 
-def say_reflected(cycle: "ReflectionCycle", found: "ReflectionTrigger", changes: Iterable[str] = ()) -> None:
+def print_reflected(cycle: "ReflectionCycle", found: "ReflectionTrigger", changes: Iterable[str] = ()) -> None:
     """Print what a reflection came to, and ``found``: the figures as they were before."""
     reason = why(cycle.trigger_type, cycle.trigger_value)
     if cycle.status == "not_due":
-        say(f"not due: {reason}", f"    {figures(found)}")
+        print_lines(f"not due: {reason}", f"    {figures(found)}")
         return
     if cycle.status == "failed":
-        say(f"the round was skipped ({cycle.error}): nothing changed, and the next one looks at the same memories")
+        print_lines(
+            f"the round was skipped ({cycle.error}): nothing changed, and the next one looks at the same memories"
+        )
     else:
         said = count_of(cycle.memories_scanned, "new memory", "new memories")
-        say(f"reflected on {said} ({reason}): {came_to(cycle)}")
-    say(
+        print_lines(f"reflected on {said} ({reason}): {summarise_changes(cycle)}")
+    print_lines(
         f"    {figures(found)}",
         f"    by {on_one_line(cycle.made_by)}; {_cost(cycle) or 'no model was asked'}",
         *changes,
     )
     for one in cycle.refused:
         about = f": {cut(on_one_line(one.content), 80)}" if one.content else ""
-        say(f"refused ({one.rule}) of {one.operation}{about}; {on_one_line(one.reason)}")
+        print_lines(f"refused ({one.rule}) of {one.operation}{about}; {on_one_line(one.reason)}")
     if cycle.status != "failed":
-        say_undo(cycle.entry_id)
+        print_undo(cycle.entry_id)
 
 
-def came_to(cycle: "ReflectionCycle") -> str:
+def summarise_changes(cycle: "ReflectionCycle") -> str:
     """Return what a reflection did to traits, in counts."""
     counts = [f"{getattr(cycle, name)} {said}" for name, said in _CAME.items() if getattr(cycle, name)]
     return ", ".join(counts) or "no finding"
@@ -268,19 +270,19 @@ def _moved(one: "Trait") -> str:
     return f"{_stage_of(one)}  {on_one_line(one.content)}  {short_id(one.id)}"
 
 
-def say_trait(trait: "Trait", near: "Mapping[str, Sequence[Trait]] | None" = None) -> None:
+def print_trait(trait: "Trait", near: "Mapping[str, Sequence[Trait]] | None" = None) -> None:
     """Print all that is known of a trait; ``near`` are the traits around it by their title, where they were read."""
     parents = ", ".join(map(short_id, trait.parent_ids)) if near is None else ""
     rows = [(name, value) for name, value in (*_trait_rows(trait), ("part of", parents)) if value]
-    say(on_one_line(trait.content), "", *table(rows))
+    print_lines(on_one_line(trait.content), "", *table(rows))
     for title, traits in {"sides": trait.sides, **(near or {})}.items():
         if traits:
             cells = [(short_id(one.id), one.stage, _sure(one), one.context, one.content) for one in traits]
-            say("", title, *table(cells, indent="    "))
-    say_evidence(trait.evidence)
+            print_lines("", title, *table(cells, indent="    "))
+    print_evidence(trait.evidence)
 
 
-def say_evidence(rows: Sequence["TraitEvidence"]) -> None:
+def print_evidence(rows: Sequence["TraitEvidence"]) -> None:
     """Print the memories for and against a trait, oldest first: quality, day, session, citation and words."""
     for title, kind in (("for it", "supporting"), ("against it", "contradicting")):
         found = sorted((row for row in rows if row.evidence_type == kind), key=_time_of)
@@ -288,12 +290,12 @@ def say_evidence(rows: Sequence["TraitEvidence"]) -> None:
             cells = [
                 (row.quality, day(_time_of(row)), row.session_id, short_id(row.memory_id), row.content) for row in found
             ]
-            say_cut("", f"{title}: {len(found)}", *table(cells, indent="    "))
+            print_cut("", f"{title}: {len(found)}", *table(cells, indent="    "))
 
 
 def in_short(cycle: "ReflectionCycle") -> str:
     """Return a reflection in one line: what stands for the words of an item that has none."""
-    how = f"skipped ({cycle.error})" if cycle.status == "failed" else came_to(cycle)
+    how = f"skipped ({cycle.error})" if cycle.status == "failed" else summarise_changes(cycle)
     return f"reflection on {count_of(cycle.memories_scanned, 'new memory', 'new memories')} ({_brief(cycle)}): {how}"
 
 
@@ -320,7 +322,7 @@ def _trait_rows(trait: "Trait") -> Iterator[tuple[str, str]]:
     yield "user", trait.user_id or ""
 
 
-def for_against(rows: Sequence["TraitEvidence"]) -> str:
+def evidence_counts_text(rows: Sequence["TraitEvidence"]) -> str:
     """Return how many memories speak for a trait, and how many against it."""
     against = sum(row.evidence_type == "contradicting" for row in rows)
     return f"{len(rows) - against}:{against}"

@@ -15,8 +15,8 @@ from phronesis.core.results import ClaimIndexResult, ExportResult, RebuildResult
 from phronesis.errors import InputError, PhronesisError
 from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.options import DRY_RUN, OWNER, Options, ShortId, Store, command, with_owner, with_store
-from phronesis.interfaces.cli.output import Progress, on_one_line, say, show_waiting
-from phronesis.interfaces.cli.render import say_edited
+from phronesis.interfaces.cli.output import Progress, on_one_line, print_lines, show_waiting
+from phronesis.interfaces.cli.render import print_edited
 from phronesis.interfaces.hosts import HOSTS, find_problem
 
 if TYPE_CHECKING:
@@ -44,16 +44,16 @@ QUIET_SECONDS: Final = 20.0
 def _say_synced(report: "SyncReport") -> None:
     names = ("written", "removed", "edited", "added", "archived")
     counts = [f"{len(paths)} {name}" for name in names if (paths := getattr(report, name))]
-    say(", ".join(counts) or "Nothing changed.")
+    print_lines(", ".join(counts) or "Nothing changed.")
     for name in ("edited", "added", "archived"):
-        say(*(f"    {name}: {path}  entry {short_id(one)}" for path, one in getattr(report, name).items()))
+        print_lines(*(f"    {name}: {path}  entry {short_id(one)}" for path, one in getattr(report, name).items()))
     for path, reason in report.skipped.items():
         click.echo(on_one_line(f"    left alone: {path}: {reason}"), err=True)
 
 
 def _say_exported(done: "ExportResult | SyncReport") -> None:
     if isinstance(done, ExportResult):
-        say(f"{done.entries} entries of {done.lanes} lanes are in {on_one_line(done.path)}")
+        print_lines(f"{done.entries} entries of {done.lanes} lanes are in {on_one_line(done.path)}")
     else:
         _say_synced(done)
 
@@ -138,7 +138,7 @@ def import_(
             raise click.UsageError("--dry-run, --user and --namespace are for exports of other programs")
         store.run(
             lambda memory: memory.import_(path),
-            lambda done: say(f"{done.entries_added} entries imported, {done.entries_known} known already"),
+            lambda done: print_lines(f"{done.entries_added} entries imported, {done.entries_known} known already"),
             doing="reading the log",
             flush=True,
         )
@@ -154,7 +154,7 @@ def import_(
             summary = runner.run(path, format=wanted, dry_run=dry_run)
         with show_waiting("making vectors"):
             memory.flush()
-        store.answer(summary, render_reports.say_import)
+        store.answer(summary, render_reports.print_import)
         if watch:
             _watch(runner, path, wanted, seen)
     if summary.failed:
@@ -169,9 +169,9 @@ def _watch(runner: "ImportRunner", path: Path, format_: str, seen: dict[Path, fl
             for file, changed in _transcript_times(path).items():
                 if changed != seen.get(file) and time.time() - changed >= QUIET_SECONDS:
                     seen[file] = changed
-                    say(f"{file}:")
+                    print_lines(f"{file}:")
                     with suppress(FileNotFoundError):
-                        render_reports.say_import(runner.run(file, format=format_))
+                        render_reports.print_import(runner.run(file, format=format_))
 
 
 def _transcript_times(path: Path) -> dict[Path, float]:
@@ -187,11 +187,11 @@ def _transcript_times(path: Path) -> dict[Path, float]:
 
 def _say_rebuilt(result: "RebuildResult | RederiveResult | ClaimIndexResult") -> None:
     if isinstance(result, RebuildResult):
-        render_reports.say_rebuilt(result)
+        render_reports.print_rebuilt(result)
     elif isinstance(result, RederiveResult):
-        render_reports.say_rederived(result)
+        render_reports.print_rederived(result)
     else:
-        render_reports.say_reindexed(result)
+        render_reports.print_reindexed(result)
 
 
 @command(
@@ -224,7 +224,7 @@ def rebuild(memory: "Memory", *, verify: bool, rederive: bool, claims: bool, **s
 
 @command(
     click.argument("entry_id", metavar="ENTRY", type=ShortId()),
-    show=say_edited,
+    show=print_edited,
     doing="interpreting the entry",
     flush=True,
 )
@@ -238,7 +238,7 @@ def retry(memory: "Memory", entry_id: str) -> Any:
 
 @command(
     click.option("--limit", "-n", type=int, default=100, show_default=True, help="Maximum number of jobs."),
-    show=render_reports.say_jobs,
+    show=render_reports.print_jobs,
 )
 def jobs(memory: "Memory", limit: int) -> Any:
     """List what failed, waits, or is due.
@@ -250,7 +250,9 @@ def jobs(memory: "Memory", limit: int) -> Any:
 
 @command(
     click.argument("model"),
-    show=lambda done: say(f"{done.vectors} vectors made; searches use {done.model}, {done.dimension} dimensions"),
+    show=lambda done: print_lines(
+        f"{done.vectors} vectors made; searches use {done.model}, {done.dimension} dimensions"
+    ),
     doing="encoding",
 )
 def reembed(memory: "Memory", model: str) -> Any:
@@ -284,7 +286,7 @@ def upgrade(*, store: Store) -> None:
     database.close()
     store.answer(
         {"before": before, "after": migrations.HEAD},
-        lambda done: say(f"schema {done['before'] or 'none'} before, schema {done['after']} now"),
+        lambda done: print_lines(f"schema {done['before'] or 'none'} before, schema {done['after']} now"),
     )
 
 
@@ -305,7 +307,7 @@ def doctor(ctx: click.Context, *, fields: bool, store: Store) -> None:
     with show_waiting("examining the store"):
         report = examine(store.url, policy=store.policy, tenant=store.tenant)
     report = replace(report, checks=[*(_with_options(check, store) for check in report.checks), *_agent_checks()])
-    store.answer(report, lambda found: render_reports.say_report(found, fields=fields))
+    store.answer(report, lambda found: render_reports.print_report(found, fields=fields))
     if not report.ok:
         ctx.exit(1)
 

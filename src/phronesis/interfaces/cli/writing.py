@@ -22,7 +22,7 @@ from phronesis.interfaces.cli.options import (
     with_session,
     with_store,
 )
-from phronesis.interfaces.cli.output import count_of, parse_objects, read_text, say, show_waiting
+from phronesis.interfaces.cli.output import count_of, parse_objects, print_lines, read_text, show_waiting
 
 if TYPE_CHECKING:
     from phronesis.memory import Memory
@@ -50,9 +50,9 @@ _STATEMENT = (
 
 def _say_added(result: Any) -> None:
     if isinstance(result, Item):  # a block of claims
-        render.say_items([result])
+        render.print_items([result])
     else:
-        render.say_added(result)
+        render.print_added(result)
 
 
 @command(
@@ -104,7 +104,7 @@ def add(memory: "Memory", text: str | None = None, messages: IO[str] | None = No
     click.option("--external-id", metavar="NAME", help="Your own name for it."),
     click.option("--expected-version", metavar="N", type=int, help="Fail if somebody else changed it meanwhile."),
     REASON,
-    show=render.say_edited,
+    show=render.print_edited,
     flush=True,
 )
 def update(memory: "Memory", item_id: str, text: str | None = None, **changes: Any) -> Any:
@@ -118,7 +118,7 @@ def update(memory: "Memory", item_id: str, text: str | None = None, **changes: A
 @command(
     click.argument("change_id", metavar="ID", type=ShortId()),
     click.option("--cascade", is_flag=True, help="Take back later changes that depend on it too."),
-    show=render.say_edited,
+    show=render.print_edited,
     flush=True,
 )
 def rollback(memory: "Memory", change_id: str, *, cascade: bool) -> Any:
@@ -154,7 +154,7 @@ def delete(
         raise click.UsageError("give the ID of a memory; --user, --namespace, --session and --dry-run go with --erase")
     else:
         store.run(
-            lambda memory: memory.delete(complete_id(memory, item_id), reason=reason, actor="user"), render.say_edited
+            lambda memory: memory.delete(complete_id(memory, item_id), reason=reason, actor="user"), render.print_edited
         )
 
 
@@ -179,7 +179,7 @@ def _erase(item_id: str | None, scope: Options, store: Store, *, reason: str | N
             ctx.exit(1)
         with show_waiting("erasing, and looking for traces"):
             certificate = memory.erase(id=one, **scope, reason=reason, actor="user")
-    store.answer(certificate, render_reports.say_erased)
+    store.answer(certificate, render_reports.print_erased)
     if not certificate.clean:
         ctx.exit(1)
 
@@ -193,10 +193,10 @@ def _summary(planned: dict[str, Any]) -> str:
 
 def _say_plan(planned: dict[str, Any]) -> None:
     items = planned["items"]
-    say(f"{_summary(planned)}:")
-    render.say_items(items[:_LISTED])
+    print_lines(f"{_summary(planned)}:")
+    render.print_items(items[:_LISTED])
     if len(items) > _LISTED:
-        say(f"and {len(items) - _LISTED} more")
+        print_lines(f"and {len(items) - _LISTED} more")
 
 
 def _add_reasoning(memory: "Memory", content: Any, given: Options) -> Any:

@@ -41,7 +41,7 @@ class JsonFile:
     is_ours: Callable[[Any], bool] = lambda _member: False
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
-    def installed(self, text: str | None) -> str:
+    def render_installed(self, text: str | None) -> str:
         """Return its text with our part."""
         out = text if text and text.strip() else "{}\n"
         self._read(out)
@@ -59,7 +59,7 @@ class JsonFile:
             raise InputError(f"{self.path}: {error}", field="path") from error
         return out
 
-    def removed(self, text: str, former: Former) -> str | None:
+    def render_removed(self, text: str, former: Former) -> str | None:
         """Return its text without our part, and what was in its places before."""
         if not text.strip():
             return text
@@ -75,7 +75,7 @@ class JsonFile:
             out = _tidy(out, place, former)
         return self._without_defaults(out, former)
 
-    def former(self, text: str | None) -> Former:
+    def read_former(self, text: str | None) -> Former:
         """Return the texts of slots and of empty objects and arrays, by their places."""
         places = (*self._holders(), *self.entries, *((name,) for name in self.defaults))
         if not text or not text.strip():
@@ -99,7 +99,7 @@ class JsonFile:
             root = json_text.parse(text)
         except ValueError as error:
             raise InputError(
-                f"{self.path} is no JSON ({error}): add this yourself\n" + self.installed(None), field="path"
+                f"{self.path} is no JSON ({error}): add this yourself\n" + self.render_installed(None), field="path"
             ) from error
         if not isinstance(root.value, dict):
             raise InputError(f"{self.path} holds no object", field="path")
@@ -146,12 +146,12 @@ class TomlFile:
     block: str
     table: Place
 
-    def installed(self, text: str | None) -> str:
+    def render_installed(self, text: str | None) -> str:
         """Return its text with our part."""
         ours = f"{BEGIN}\n{self.block.strip()}\n{END}\n"
         if text and ours in text:
             return text
-        rest = (self.removed(text, {}) or "") if text else ""
+        rest = (self.render_removed(text, {}) or "") if text else ""
         held: Any = self._read(rest)
         for key in self.table:
             held = held.get(key, {}) if isinstance(held, dict) else {}
@@ -163,7 +163,7 @@ class TomlFile:
         self._read(out)
         return out
 
-    def removed(self, text: str, former: Former) -> str | None:
+    def render_removed(self, text: str, former: Former) -> str | None:
         """Return its text without our part."""
         head, begin, tail = text.partition(BEGIN)
         if not begin:
@@ -171,7 +171,7 @@ class TomlFile:
         left = head.removesuffix("\n") + tail.partition(END)[2].removeprefix("\n")
         return left or former.get(())
 
-    def former(self, text: str | None) -> Former:
+    def read_former(self, text: str | None) -> Former:
         """Return the text if there is nothing in it."""
         return {} if text else {(): text}
 
@@ -189,18 +189,18 @@ class OwnFile:
     path: Path
     text: str
 
-    def installed(self, text: str | None) -> str:
+    def render_installed(self, text: str | None) -> str:
         """Return our text."""
         _ = text
         return self.text
 
-    def removed(self, text: str, former: Former) -> str | None:
+    def render_removed(self, text: str, former: Former) -> str | None:
         """Return the text of the file in whose place ours is; None: there was none."""
         if not former and text != self.text and OWN_NAME not in text:
             return text  # the user's own, which no installation replaced
         return former.get(())
 
-    def former(self, text: str | None) -> Former:
+    def read_former(self, text: str | None) -> Former:
         """Return the text."""
         return {(): text}
 
@@ -208,8 +208,9 @@ class OwnFile:
 ConfigFile = JsonFile | TomlFile | OwnFile
 """A file of a host with a part that is ours.
 
-``installed`` returns its text with our part (InputError: it cannot be read), ``removed`` without it, or None if there
-was no file, and ``former`` what is in the places of our part in a text without it: empty if nothing is known.
+``render_installed`` returns its text with our part (InputError: it cannot be read), ``render_removed`` without it, or
+None if there was no file, and ``read_former`` what is in the places of our part in a text without it: empty if nothing
+is known.
 """
 
 
@@ -255,10 +256,10 @@ def changes(files: Sequence[ConfigFile], record: "InstallRecord", *, install: bo
     out = []
     for file in files:
         before = _text_of(file.path)
-        rest = None if before is None else file.removed(before, record.former(file.path))
-        after = file.installed(before) if install else rest
+        rest = None if before is None else file.render_removed(before, record.read_former(file.path))
+        after = file.render_installed(before) if install else rest
         if install:
-            record.files[file.path] = file.former(rest)
+            record.files[file.path] = file.read_former(rest)
         if after != before:
             out.append(Change(file.path, before, after))
     return out
@@ -298,7 +299,7 @@ class InstallRecord:
         except (OSError, ValueError, LookupError, TypeError):
             return cls(path)
 
-    def former(self, path: Path) -> Former:
+    def read_former(self, path: Path) -> Former:
         """Return what was in the places of our part of a file; empty if nothing is known."""
         return self.files.get(path, {})
 

@@ -51,7 +51,7 @@ def check_readiness(request: Request) -> Response:
 )
 def get_metrics(request: Request, caller: Reading) -> Response:
     """Return counts of requests, their latencies, and what the key's tenant holds."""
-    caller.needs_tenant("metrics")
+    caller.require_tenant_key("metrics")
     counted: Metrics = request.app.state.metrics
     with caller.memory.admin.components.database.transaction(caller.memory.admin.tenant, "read") as unit:
         kinds = count_by_kind(unit)

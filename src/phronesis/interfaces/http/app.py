@@ -78,6 +78,6 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
 
         proxy = ChatProxy(serving.upstream)
         app.include_router(chat_router(proxy), responses=problems(*EVERYWHERE))
-        app.router.lifespan_context = proxy.lasting(app.router.lifespan_context)
+        app.router.lifespan_context = proxy.lifespan(app.router.lifespan_context)
     describe(app, ROUTES)
     return app

@@ -26,7 +26,7 @@ class Form(pydantic.BaseModel):
     def of(self, caller: Caller) -> dict[str, Any]:
         """Return `given`; Forbidden where it looks across the tenant, and the caller may not."""
         if getattr(self, "across", None) is not None:
-            caller.needs(Role.ADMIN)
+            caller.require_role(Role.ADMIN)
         return self.given()
 
 

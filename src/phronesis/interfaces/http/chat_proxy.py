@@ -19,7 +19,7 @@ from fastapi.responses import StreamingResponse
 from starlette.background import BackgroundTask
 
 from phronesis.config import read_key
-from phronesis.config.server import Upstream
+from phronesis.config.server import UpstreamServer
 from phronesis.core.context import ContextPackage
 from phronesis.errors import InputError, MissingExtra, ServerUnavailable
 from phronesis.interfaces.authentication import Caller
@@ -41,7 +41,7 @@ _DATA: Final = b"data:"
 class ChatProxy:
     """Sends chat completions to one server."""
 
-    upstream: Upstream
+    upstream: UpstreamServer
     _client: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class ChatProxy:
             base_url=self.upstream.base_url, headers=headers, timeout=self.upstream.timeout
         )
 
-    def lasting(self, lifespan: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def lifespan(self, lifespan: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Return an application's lifespan at whose end the connections are closed."""
 
         @contextlib.asynccontextmanager

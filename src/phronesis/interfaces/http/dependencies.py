@@ -37,7 +37,7 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client is not None else "nowhere"
 
 
-async def admit(request: Request, *, oauth: bool = False) -> Caller:
+async def authenticate(request: Request, *, oauth: bool = False) -> Caller:
     """Return the caller of a request; too many calls are refused, and so are too many invalid keys.
 
     A thread is used only if the store must be asked: it costs as much as many calls.
@@ -47,7 +47,7 @@ async def admit(request: Request, *, oauth: bool = False) -> Caller:
         token = bearer(request.headers.get("authorization"))
         caller = admission.recent(token, oauth=oauth)
         if caller is None:
-            caller = await run_in_threadpool(admission.admit, token, oauth=oauth)
+            caller = await run_in_threadpool(admission.authenticate, token, oauth=oauth)
     except Unauthenticated:
         admission.count(None, address_of(request))
         raise
@@ -66,14 +66,14 @@ class AuthenticatedApp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         scope["route"] = self  # route name for the log and the metrics, also of refused requests
-        await admit(Request(scope, receive), oauth=True)
+        await authenticate(Request(scope, receive), oauth=True)
         await self.app(scope, receive, send)
 
 
 def _caller_with(role: Role) -> Any:
     async def require(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
-        caller = await admit(request)
-        caller.needs(role)
+        caller = await authenticate(request)
+        caller.require_role(role)
         return caller
 
     return Depends(require)

@@ -243,5 +243,5 @@ def retrieve_evidence(
     """Carry a plan out; so another Phronesis uses this one as its resources."""
     wanted = plan_of(body)
     if wanted.scope.across_tenant:
-        caller.needs(Role.ADMIN)
+        caller.require_role(Role.ADMIN)
     return answer(caller.memory.retrieve(wanted, min_score=min_score))

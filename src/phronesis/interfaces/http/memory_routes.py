@@ -142,7 +142,7 @@ def delete_memory(
 ) -> Response:
     """Archive a memory; with ``erase`` remove its words for good, which needs an admin's key."""
     if way.erase:
-        caller.needs(Role.ADMIN)
+        caller.require_role(Role.ADMIN)
     given: dict[str, Any] = {"expected_version": version_of(if_match), "reason": way.reason, "actor": caller.actor}
     if way.erase:
         return answer(caller.memory.erase(id=caller.memory.get(id, user_id=way.user_id).id, **given))

@@ -46,13 +46,13 @@ class Clearing(AttributeQuery):
     wait: Wait = True
 
 
-class WideSight(AttributeQuery):
+class ExtendedWindow(AttributeQuery):
     """What a read sees; ``across=tenant`` sees every user's memory, and needs an admin's key."""
 
     across: Literal["tenant"] | None = None
 
 
-class Listing(WideSight, PointInTime):
+class Listing(ExtendedWindow, PointInTime):
     """A page of what is held, or with ``query`` a search."""
 
     query: str | None = pydantic.Field(default=None, description="Search for this; without it, browse, newest first.")
@@ -90,7 +90,7 @@ class Page(ReadScope):
         return {**self.given(), "limit": self.limit}
 
 
-class QuarantineQuery(WideSight):
+class QuarantineQuery(ExtendedWindow):
     """What is in quarantine."""
 
     limit: Limit = 100

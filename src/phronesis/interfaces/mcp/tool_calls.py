@@ -72,24 +72,27 @@ def output_schema(gives: Any) -> dict[str, Any]:
     if not isinstance(gives, Mapping):
         from phronesis.wire import schema_of  # noqa: PLC0415 - all records; the default tools need none
 
-        return {**brief(schema_of(gives), leaving_out=("title", "default", "description")), "type": "object"}
+        return {
+            **drop_schema_keywords(schema_of(gives), leaving_out=("title", "default", "description")),
+            "type": "object",
+        }
     return {"type": "object", "properties": {name: {"type": kind} for name, kind in gives.items()}}
 
 
-def brief(schema: Any, *, leaving_out: Collection[str]) -> Any:
+def drop_schema_keywords(schema: Any, *, leaving_out: Collection[str]) -> Any:
     """Return a schema without some keywords: a client receives all schemas at once, and may put them in a prompt.
 
     Titles only repeat names, and an optional member does not list null, although null is accepted. A property's name is
     no keyword and stays: the members of ``properties`` and ``$defs`` are names chosen by the schema's author.
     """
     if isinstance(schema, list):
-        return [brief(one, leaving_out=leaving_out) for one in schema]
+        return [drop_schema_keywords(one, leaving_out=leaving_out) for one in schema]
     if not isinstance(schema, dict):
         return schema
     plain = {
-        name: {key: brief(part, leaving_out=leaving_out) for key, part in one.items()}
+        name: {key: drop_schema_keywords(part, leaving_out=leaving_out) for key, part in one.items()}
         if name in {"properties", "$defs"}
-        else brief(one, leaving_out=leaving_out)
+        else drop_schema_keywords(one, leaving_out=leaving_out)
         for name, one in schema.items()
         if name not in leaving_out and (name, one) not in _SAYS_NOTHING
     }
@@ -115,7 +118,7 @@ PARTS_FOR_PROGRAMS: Final = frozenset(
 
 def input_schema(takes: type[BaseModel], *, whole: bool) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments; ``whole`` includes those for programs only."""
-    schema: dict[str, Any] = brief(takes.model_json_schema(), leaving_out=("title", "maxLength"))
+    schema: dict[str, Any] = drop_schema_keywords(takes.model_json_schema(), leaving_out=("title", "maxLength"))
     schema.pop("description", None)  # the class docstring; the tool has a description of its own
     if whole:
         return schema

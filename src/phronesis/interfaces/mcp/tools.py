@@ -67,7 +67,7 @@ def forget(caller: "Caller", given: dict[str, Any]) -> ArchivedMemories:
     items, abstained = ([*named.values()], False) if ids else _find_own(caller, str(query), owner)
     if not abstained:
         browser, tenant = caller.memory.admin.components.browser, caller.memory.admin.tenant
-        items = [*items, *browser.going_with(tenant, items, None if ids else query)]
+        items = [*items, *browser.items_with_same_content(tenant, items, None if ids else query)]
     if given.get("dry_run", not ids) or abstained or not items:
         return ArchivedMemories(items, dry_run=True, abstained=abstained)
     return _archive_items(caller, [item for item in items if item.status != "archived"], given)

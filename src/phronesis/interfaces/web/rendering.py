@@ -104,7 +104,7 @@ def address(path: str, **query: Any) -> str:
     return f"{path}?{urlencode(given)}" if given else path
 
 
-def ago(moment: datetime | None, words: Words) -> str:
+def relative_time(moment: datetime | None, words: Words) -> str:
     """Return the distance of a time from now in words, "in …" for the future; empty for None."""
     if moment is None:
         return ""
@@ -117,7 +117,7 @@ def ago(moment: datetime | None, words: Words) -> str:
         count /= step
     if unit == "seconds":
         return words("time.now")
-    return words(f"time.{unit}_{'ago' if seconds >= 0 else 'ahead'}", n=int(count))
+    return words(f"time.{unit}_{'relative_time' if seconds >= 0 else 'ahead'}", n=int(count))
 
 
 def moment_text(moment: datetime | None) -> str:
@@ -188,7 +188,7 @@ def _environment() -> Environment:
 
 
 _FILTERS: Final[Mapping[str, Any]] = {
-    "ago": ago,
+    "ago": relative_time,
     "moment": moment_text,
     "value": value_text,
     "embedded": lambda value: htmlsafe_json_dumps(as_json(value)),

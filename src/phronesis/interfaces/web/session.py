@@ -164,7 +164,7 @@ class Visitor:
             raise Forbidden(
                 "token: this form is from an older page; go back, load the page again and send it anew", field="token"
             )
-        self.caller.needs(role)
+        self.caller.require_role(role)
 
 
 def visit(request: Request) -> Visitor:
@@ -195,11 +195,11 @@ def _caller(request: Request) -> Caller:
     admission: Authenticator = request.app.state.reception
     token = request.cookies.get(SESSION)
     try:
-        return admission.admit(token)
+        return admission.authenticate(token)
     except Unauthenticated:
         if token is None or not admission.open_to_anybody():
             raise
-        return admission.admit(None)  # the cookie holds a key that no longer exists
+        return admission.authenticate(None)  # the cookie holds a key that no longer exists
 
 
 def _visitor(request: Request, caller: Caller) -> Visitor:

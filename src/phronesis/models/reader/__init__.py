@@ -28,7 +28,7 @@ from phronesis.models.reader.token_encoder import (
     shipped_weights,
     vocabulary,
 )
-from phronesis.models.text_features import windows, without_code
+from phronesis.models.text_features import blank_code, windows
 
 WEIGHTS: Final = "reader.npz"
 READER_VERSION: Final = "reader/2"
@@ -69,7 +69,7 @@ class Reader:
         ended: list[tuple[int, int]] = []
         held, gate = 0.0, None
         labels = self.heads.labels
-        shown = without_code(text)
+        shown = blank_code(text)
         for n, (start, end) in enumerate(windows(shown)):
             part = shown[start:end]
             found, over, scores = self._read(part, before if n == 0 else "")
@@ -82,7 +82,7 @@ class Reader:
 
     def states(self, *texts: str) -> list[Floats]:
         """Return the token states of the windows of texts, for other networks (`TextClassifier`)."""
-        shown = map(without_code, texts)
+        shown = map(blank_code, texts)
         ids = [self._tokens(text[start:end], "")[2] for text in shown for start, end in windows(text)]
         batches = (ids[first : first + BATCH] for first in range(0, len(ids), BATCH))
         return [states for batch in batches for states in self.encoder.encode(batch)]

@@ -114,7 +114,7 @@ class Heads:
             pointers[name] = likeness[:, [0, *range(first, len(states) - 1)]]
         return Scores(
             tags=log_softmax(self._linear(mixed[own], "tag")),
-            signs=sigmoid(self._linear(gelu(self._linear(with_whole(states[own], whole), "sign.mix")), "sign")),
+            signs=sigmoid(self._linear(gelu(self._linear(append_text_state(states[own], whole), "sign.mix")), "sign")),
             pointers=pointers,
             holds=float(sigmoid(self._linear(whole, "holds"))[0]),
             gate=softmax(self._linear(whole, "gate")),
@@ -211,7 +211,7 @@ class Heads:
         return found
 
 
-def with_whole(states: Floats, whole: Floats) -> Floats:
+def append_text_state(states: Floats, whole: Floats) -> Floats:
     """Return token states, each beside the state of the whole text."""
     return np.concatenate([states, np.broadcast_to(whole, states.shape)], axis=1)
 

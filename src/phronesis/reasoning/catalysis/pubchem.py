@@ -77,7 +77,7 @@ class Pace:
         with self._lock:
             self._next = max(self._next, self._clock() + min(seconds, LONGEST_HOLD))
 
-    def heed(self, headers: Mapping[str, str]) -> None:
+    def apply_limits(self, headers: Mapping[str, str]) -> None:
         """Apply a server's ``Retry-After`` and ``X-Throttling-Control`` headers."""
         states = _STATE.findall(headers.get("x-throttling-control", "")[:_LOOKED_AT])
         self.hold(max([retry_after(headers) or 0.0, *(_STATES.get(state.lower(), 0.0) for state in states)]))
@@ -224,7 +224,7 @@ class PubChem:
             if not self._pace.take(limits):
                 raise LookupFailed("busy")
             reply = http.exchange(path, form, limits=limits)
-            self._pace.heed(reply.headers)
+            self._pace.apply_limits(reply.headers)
             if reply.status == HTTPStatus.OK:
                 return _parse_reply(reply)
             if reply.status == HTTPStatus.NOT_FOUND:

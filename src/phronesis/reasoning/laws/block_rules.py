@@ -13,7 +13,7 @@ from phronesis.core.confidence import CLAIM_STATUSES
 from phronesis.core.serialization import MAX_DEPTH
 from phronesis.core.text import check_id, is_storable
 from phronesis.errors import InputError, Violation
-from phronesis.reasoning.laws.facts import mistakes_of_test
+from phronesis.reasoning.laws.facts import validate_test
 from phronesis.reasoning.laws.records import CLAIMS, HEADER, KEYS
 
 # Strict JSON: no duplicate members, no NaN, bounded depth, nothing that cannot be stored.
@@ -42,12 +42,12 @@ def read_json(text: str) -> Any:
         raise
     except ValueError as error:  # an integer of thousands of digits
         raise UnreadableBlock(f"no JSON: {error}") from error
-    for inner in leaves(value):
+    for inner in iterate_leaves(value):
         _check_leaf(inner)
     return value
 
 
-def leaves(value: Any) -> Iterator[Any]:
+def iterate_leaves(value: Any) -> Iterator[Any]:
     """Yield every string, number, boolean and null in a JSON value, and the member names, in order."""
     waiting = [value]
     while waiting:
@@ -293,7 +293,7 @@ def claim_test(draft: Draft) -> Iterator[Violation]:
     """Require that a ``test`` can judge a run."""
     for n, claim in draft.claims():
         if claim.get("test") is not None:
-            for message in mistakes_of_test(claim["test"]):
+            for message in validate_test(claim["test"]):
                 yield draft.mistake("claim_test", f"claims[{n}].test{message}", claim)
 
 

@@ -256,7 +256,7 @@ def replaced_fields(item: Item, block: ReasoningBlock) -> dict[str, Any]:
     return {f"data.{name}": after[name] for name in WRITTEN if after[name] != before[name]}
 
 
-def standings(claims: Iterable[Claim], evidence: Sequence[EvidenceRow]) -> dict[str, dict[str, Any]]:
+def fold_verdicts(claims: Iterable[Claim], evidence: Sequence[EvidenceRow]) -> dict[str, dict[str, Any]]:
     """Return each claim's state by folding verdicts in learn order. Verdicts on removed claims have no effect."""
     verdicts: dict[str, list[RunVerdict]] = {}
     for row in evidence:
@@ -269,7 +269,7 @@ def standing_of(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Return the fields that follow from verdicts, in learn order: each claim's state, and the block as text."""
     # A log or database may return object members in another order; the text must not depend on it.
     block = written_block({**item.data, "claims": _sort_members(item.data.get("claims") or [])})
-    standing = standings(block.claims, evidence)
+    standing = fold_verdicts(block.claims, evidence)
     moved = replace(block, claims=tuple(_with_status(claim, standing[claim.claim_id]) for claim in block.claims))
     return {STANDING: standing, "content": text_of(moved), "label": block.scope}
 

@@ -199,7 +199,7 @@ RATIO: Final = "ratio"
 """Member of ``given`` bounded by ``{op, value}``: M1:M2 as a number."""
 
 
-def mistakes_of_test(test: object) -> Iterator[str]:
+def validate_test(test: object) -> Iterator[str]:
     """Yield what is wrong with a test; nothing when it can judge a run.
 
     Unknown members are errors only inside ``given``.
@@ -270,7 +270,7 @@ TOLERANCE: Final = 1e-9
 def verdict(test: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsView] = ()) -> Judgement:
     """Return whether a run supports or contradicts a claim's test.
 
-    ``test`` is valid (`mistakes_of_test`). ``earlier`` are the runs recorded before this one that have
+    ``test`` is valid (`validate_test`). ``earlier`` are the runs recorded before this one that have
     feedback: ``versus`` compares with the mean over those that it describes and that have the metric. The verdict is
     irrelevant if ``given`` does not describe the run, or a needed value is unknown.
     """

@@ -20,7 +20,15 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from phronesis.core.entries import ReadDocument
-from phronesis.resources.laws import MAX_TITLE, Heading, first_headings, has_words, plain_title, sections_of, told_title
+from phronesis.resources.laws import (
+    MAX_TITLE,
+    Heading,
+    declared_title,
+    first_headings,
+    has_words,
+    plain_title,
+    sections_of,
+)
 from phronesis.resources.readers.decoding import unreadable
 from phronesis.resources.readers.port import RawDocument, stem, text_of
 
@@ -98,7 +106,7 @@ def markdown_title(written: str, references: dict[str, Any] | None = None) -> st
     return plain_title("".join(map(_plain, inline)))
 
 
-def without_escapes(markdown: str) -> str:
+def strip_escapes(markdown: str) -> str:
     """Return generated Markdown without the escapes that a person would not write."""
     return _NEEDLESS.sub(r"\1", markdown)
 
@@ -233,7 +241,7 @@ def read_html(raw: RawDocument) -> ReadDocument:
     headings = first_headings(markdown_headings(page.text))
     article = _extract_article(html, page, len(headings))
     text, headings, made_by = article or (page.text, headings, "html/3")
-    title = told_title(page.title) or first_title(headings, "") or stem(raw.name)
+    title = declared_title(page.title) or first_title(headings, "") or stem(raw.name)
     return ReadDocument(title, raw.media_type or "text/html", text, sections_of(text, headings), made_by)
 
 
@@ -291,7 +299,7 @@ def _extract_article(html: str, page: Page, count: int) -> tuple[str, list[Headi
     )
     if not found or len(found) < _KEPT * len(page.text):
         return None
-    found = without_escapes(found)
+    found = strip_escapes(found)
     headings = first_headings(markdown_headings(found))
     made_by = f"html/3 trafilatura {trafilatura.__version__}"
     return None if len(headings) < _KEPT * count else (found, headings, made_by)

@@ -19,7 +19,7 @@ from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError, MissingExtra
 from phronesis.resources.laws import Heading, first_headings, plain_title, sections_of
 from phronesis.resources.readers.decoding import unreadable
-from phronesis.resources.readers.markup import first_title, markdown_headings, without_escapes
+from phronesis.resources.readers.markup import first_title, markdown_headings, strip_escapes
 from phronesis.resources.readers.port import MAX_CHARACTERS, PPTX, REMEDY, RawDocument, data_of, stem
 
 # Checks before an Office file is unpacked: it is a ZIP of XML by an open standard (ECMA-376).
@@ -105,7 +105,7 @@ def read_office(raw: RawDocument) -> ReadDocument:
     """Return the text with the sections of its headings; each slide is a section with its title."""
     data = data_of(raw)
     check_office_file(data)
-    text = without_escapes(_PICTURE.sub(r"\1", _convert_document(data, raw.media_type or "")))
+    text = strip_escapes(_PICTURE.sub(r"\1", _convert_document(data, raw.media_type or "")))
     if raw.media_type == PPTX:
         text = "\n\n".join(_slides(text))
     if len(text) > MAX_CHARACTERS:

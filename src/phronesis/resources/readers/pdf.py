@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.entries import ReadDocument
 from phronesis.errors import InputError, MissingExtra
-from phronesis.resources.laws import Heading, plain_title, sections_of, told_title
+from phronesis.resources.laws import Heading, declared_title, plain_title, sections_of
 from phronesis.resources.readers.decoding import unreadable
 from phronesis.resources.readers.plain_text import numbered_headings
 from phronesis.resources.readers.port import MAX_CHARACTERS, REMEDY, RawDocument, data_of, stem
@@ -153,7 +153,7 @@ def _texts(reader: "Pages") -> Iterator[str]:
 def _title(reader: "Pages") -> str:
     """Return the title in the document's metadata, unless a program put a file name there."""
     told = reader.metadata.title if reader.metadata is not None else None
-    title = told_title(_UNSTORABLE.sub("", told)) if isinstance(told, str) else ""
+    title = declared_title(_UNSTORABLE.sub("", told)) if isinstance(told, str) else ""
     return "" if _FILE_NAME.search(title) else title
 
 

@@ -236,7 +236,7 @@ def _findings(item: Item, evidence: Sequence[EvidenceRow]) -> Iterator[_Finding]
                 yield _Finding(polarity, said)
 
 
-def folded_strength(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
+def compute_strength(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Return the fields that follow from evidence: confidence (0 for a trend), stage, and what decay needs."""
     strength = _fold_strength(item, evidence)
     stored = strength.stored
@@ -257,7 +257,7 @@ def folded_strength(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, An
     return {**fields, "stage": stage_at(told, reference if at is None else at)}
 
 
-TRAITS_FOLD: Final = Fold(frozenset({"confidence", "stage", STRENGTH}), folded_strength)
+TRAITS_FOLD: Final = Fold(frozenset({"confidence", "stage", STRENGTH}), compute_strength)
 
 
 def strength_of(trait: Item) -> StoredConfidence | None:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from phronesis.conversation.extraction.extraction_rules import with_tie
+from phronesis.conversation.extraction.extraction_rules import add_relation
 from phronesis.core.proposals import USER, Proposal
 
 
 def found(sentence: str, subject: str) -> tuple[str, str | None, str | None]:
     given = Proposal(n=0, quote="x", start=0, end=1, kind="fact", subject=subject, key="fact", content="x")
-    one = with_tie(given, sentence)
+    one = add_relation(given, sentence)
     return one.subject, one.tie, one.tie_key
 
 
@@ -56,9 +56,9 @@ def test_a_subject_that_holds_the_relation_is_parted(subject: str) -> None:
 def test_whom_a_sentence_does_not_name_was_named_last_before() -> None:
     given = Proposal(n=0, quote="x", start=0, end=1, kind="fact", subject="Anna", key="fact", content="x")
     before = "My sister Anna called. Then I met my colleague Anna. "
-    assert with_tie(given, "She works at IBM", before).tie == "colleague"
-    assert with_tie(given, "She works at IBM", "Anna called. ").tie is None
-    assert with_tie(given, "She works at IBM").tie is None
+    assert add_relation(given, "She works at IBM", before).tie == "colleague"
+    assert add_relation(given, "She works at IBM", "Anna called. ").tie is None
+    assert add_relation(given, "She works at IBM").tie is None
 
 
 def test_a_title_that_begins_with_a_relation_stays_whole() -> None:

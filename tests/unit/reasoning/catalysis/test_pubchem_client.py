@@ -166,6 +166,6 @@ def test_a_turn_that_comes_too_late_is_not_waited_for(clock: Clock, pace: Pace) 
 def test_what_a_server_says_of_its_load_is_heeded(
     headers: dict[str, str], held: float, clock: Clock, pace: Pace
 ) -> None:
-    pace.heed(headers)
+    pace.apply_limits(headers)
     assert pace.take(limits(clock, 2000))
     assert clock.now - 100.0 == pytest.approx(held)

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from phronesis.traits.laws.records import MemoryInput, ProposedOperations
 from phronesis.traits.memory_features import (
     MemoryFeatures,
+    add_odds,
     chances_of,
     clause_of,
     opposites_of,
     read,
     read_all,
     shows,
-    soften,
     the_tables,
     trait_sentence,
-    with_odds,
+    weaken_wording,
 )
 from phronesis.traits.rule_reflection import RULES_VERSION, reconsider, reflect
 from seen_memories import cosine_of, ids, memories, memory, trait
@@ -64,8 +64,8 @@ def test_what_is_sensitive_shows_nothing_else() -> None:
     found = reflect(seen, ids(seen), [], sensitive=lambda text: "clinic" in text).new_behaviors
     assert [list(one.evidence_ids) for one in found] == [["m000", "m002", "m004"], ["m006", "m008", "m010"]]
     known = [trait("Often goes running", ["m000", "m002", "m004"])]
-    wishes = reflect(seen[:4], {"m006"}, known, sensitive=lambda text: "clinic" in text)
-    assert not wishes.reinforcements
+    proposed = reflect(seen[:4], {"m006"}, known, sensitive=lambda text: "clinic" in text)
+    assert not proposed.reinforcements
     assert reflect(seen[:4], {"m006"}, known).reinforcements
 
 
@@ -113,9 +113,9 @@ def test_an_encoder_finds_what_shares_no_word() -> None:
 
 def test_new_evidence_reinforces_and_makes_no_twin() -> None:
     seen = memories(*RUNS, "Went for a run before work again")
-    wishes = reflect(seen, {"m006"}, [trait("Often goes running", ["m000", "m002", "m004"])])
-    assert not wishes.new_behaviors
-    [more] = wishes.reinforcements
+    proposed = reflect(seen, {"m006"}, [trait("Often goes running", ["m000", "m002", "m004"])])
+    assert not proposed.new_behaviors
+    [more] = proposed.reinforcements
     assert (more.trait_id, list(more.new_evidence_ids), more.quality_grade) == ("t1", ["m006"], "C")
 
 
@@ -144,10 +144,10 @@ def test_the_opposite_contradicts() -> None:
     ]
     for content, texts, last in cases:
         seen = memories(*texts, last)
-        wishes = reflect(seen, {"m006"}, [trait(content, ["m000", "m002", "m004"])])
-        [against] = wishes.contradictions
+        proposed = reflect(seen, {"m006"}, [trait(content, ["m000", "m002", "m004"])])
+        [against] = proposed.contradictions
         assert (against.trait_id, list(against.contradicting_evidence_ids)) == ("t1", ["m006"])
-        assert not wishes.reinforcements
+        assert not proposed.reinforcements
 
 
 def test_behaviours_of_one_field_point_to_a_preference() -> None:
@@ -187,23 +187,23 @@ def test_laws(texts: list[str], sessions: int, shuffle: random.Random, old: int)
     seen = [memory(n, text, session_id=f"s{n % sessions}") for n, text in enumerate(texts)]
     new = {one.id for one in seen[old:]}
     traits = [trait("Often goes running", ["m000", "m001"]), trait("经常照顾猫", ["m002"], id="t2")]
-    wishes = reflect(seen, new, traits)
+    proposed = reflect(seen, new, traits)
     mixed = [*seen]
     shuffle.shuffle(mixed)
-    assert reflect(mixed, new, traits[::-1]) == wishes
+    assert reflect(mixed, new, traits[::-1]) == proposed
     places = {one.id: one.session_id for one in seen}
     taken = {"m000", "m001", "m002"}
-    for one in wishes.new_behaviors:
+    for one in proposed.new_behaviors:
         assert len(one.evidence_ids) == len(set(one.evidence_ids)) >= 3
         assert len({places[that] for that in one.evidence_ids}) >= 2
         assert new.intersection(one.evidence_ids)
         assert not taken.intersection(one.evidence_ids)
         assert one.content.strip()
         taken.update(one.evidence_ids)
-    for more in wishes.reinforcements:
+    for more in proposed.reinforcements:
         assert set(more.new_evidence_ids) <= new
         assert more.trait_id in {"t1", "t2"}
-    for against in wishes.contradictions:
+    for against in proposed.contradictions:
         assert set(against.contradicting_evidence_ids) <= new
 
 
@@ -248,8 +248,8 @@ def test_a_trait_is_said_by_the_clause_that_tells_something() -> None:
     assert clause_of("我绕湖走了两圈，下雨了") == "绕湖走了两圈"
     assert trait_sentence("goes to bed early", "bedtime", "en") == "Often goes to bed early"
     assert trait_sentence("跑步", "weekend", "zh") == "经常周末跑步"
-    assert soften("Now often goes running", "en") == "Sometimes goes running"
-    assert soften("有时跑步", "zh") is None
+    assert weaken_wording("Now often goes running", "en") == "Sometimes goes running"
+    assert weaken_wording("有时跑步", "zh") is None
 
 
 def test_the_table_names_what_is_there() -> None:
@@ -328,7 +328,7 @@ def test_what_is_done_is_likelier_a_behaviour_than_what_is_so() -> None:
 
 
 def test_without_a_reader_plain_words_tell_what_is_no_behaviour() -> None:
-    given = with_odds(readings("Went for a run", "If only I had time to run", "要是有空就去夜跑"), lambda _: None)
+    given = add_odds(readings("Went for a run", "If only I had time to run", "要是有空就去夜跑"), lambda _: None)
     assert [shows(one) for one in given] == [True, False, False]
     assert [one.apart for one in given] == [False, True, True]
 
@@ -338,5 +338,5 @@ def test_many_memories_are_told_from_the_users_mean() -> None:
         return {"shown": 0.99 if "luck" in text else 0.5, "apart": 0.0, "private": 0.0}
 
     few, many = ([f"{what} {n}" for what in ("A boiler", "Luck: luck") for n in range(size)] for size in (2, 20))
-    assert all(map(shows, with_odds(readings(*few), judge)))
-    assert [shows(one) for one in with_odds(readings(*many), judge)] == [*[False] * 20, *[True] * 20]
+    assert all(map(shows, add_odds(readings(*few), judge)))
+    assert [shows(one) for one in add_odds(readings(*many), judge)] == [*[False] * 20, *[True] * 20]

@@ -34,9 +34,9 @@ from phronesis.experience.sources.lean.syntax import (
     read_goals,
     rewritings,
     simp_in,
+    strip_comments,
     tactics_in,
-    tactics_said,
-    without_comments,
+    tactics_in_message,
 )
 
 MAX_TEXT: Final = 2000
@@ -98,9 +98,9 @@ class PositionFindings:
         if not self.goals:
             self.goals = _goals([*(unit.before or []), *(str(one.get("goals", "")) for one in unit.steps[:1])])
         self.met = [goal for text in unit.before or [] for goal in read_goals(text)]
-        proof = without_comments(declaration.proof if declaration is not None else step)
+        proof = strip_comments(declaration.proof if declaration is not None else step)
         steps = "\n".join(str(one.get("tactic", "")) for one in unit.steps)
-        told = dict.fromkeys(name for one in messages for name in tactics_said(one.text))
+        told = dict.fromkeys(name for one in messages for name in tactics_in_message(one.text))
         self.tactics = (tactics_in(steps) or tactics_in(proof) or list(told))[:MAX_NAMES]
         named = [
             name

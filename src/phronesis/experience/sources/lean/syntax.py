@@ -170,7 +170,7 @@ class Rewriting(NamedTuple):
     backwards: bool
 
 
-def without_comments(text: str) -> str:
+def strip_comments(text: str) -> str:
     """Return a proof without its comments, line numbers kept."""
     kept, start = [], 0
     while (begin := text.find("/-", start)) >= 0:
@@ -188,7 +188,7 @@ def tactics_in(proof: str) -> list[str]:
     return [word for word, _ in zip(named, range(MAX_NAMES), strict=False)]
 
 
-def tactics_said(message: str) -> list[str]:
+def tactics_in_message(message: str) -> list[str]:
     """Return the tactics that a message names, each once."""
     said = message[:2000]
     found = [name for groups in _SAID.findall(said) for name in groups if name] + _TRY.findall(said)

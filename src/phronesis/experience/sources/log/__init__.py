@@ -10,7 +10,7 @@ from typing import Any, Final
 from phronesis.experience.laws.event_draft import Artifact, Draft
 from phronesis.experience.laws.outcome_labels import label_of
 from phronesis.experience.sources.log.build_tools import read_compilers, read_sbt
-from phronesis.experience.sources.log.commands import read_commands, read_endings, without_records
+from phronesis.experience.sources.log.commands import read_commands, read_endings, replace_error_records
 from phronesis.experience.sources.log.findings import (
     MAX_FRAMES,
     MAX_RESULT,
@@ -19,8 +19,8 @@ from phronesis.experience.sources.log.findings import (
     LogParse,
     artifacts_of,
     bare_test,
-    foreign,
     in_short,
+    is_library_frame,
     lines_of,
     test_in_words,
 )
@@ -189,7 +189,7 @@ def _situation(part: Part, tool: str, *, command: str | None, suite: str | None 
 
 def _artifacts_of(one: Finding, part: Part) -> list[Artifact]:
     test = [] if one.test is None else [bare_test(one.test)]
-    file = one.file if one.file and not foreign(one.file) else None
+    file = one.file if one.file and not is_library_frame(one.file) else None
     return artifacts_of(file, one.error_type, [*test, *_tools(part, one.tool)])
 
 
@@ -259,7 +259,7 @@ class LogSource(Source):
             return []
         if report is not None and report.root in SUITES:
             return storable_drafts(read_junit(raw, report))
-        reading = LogParse(without_records(event_lines(raw, lines_of(raw))))
+        reading = LogParse(replace_error_records(event_lines(raw, lines_of(raw))))
         for read in _READERS:
             read(reading)
         return storable_drafts(drafts_of(reading))

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from phronesis.experience.sources.log.findings import Finding, LogParse, foreign
-from phronesis.experience.sources.log.traces import thrown
+from phronesis.experience.sources.log.findings import Finding, LogParse, is_library_frame
+from phronesis.experience.sources.log.traces import parse_exception_line
 
 _FILE: Final = r"(?P<file>(?:/?[A-Za-z]:[\\/])?[^\s:()\[\]{}\"'<>|][^:\n()\"<>|{}]{0,300})"
 _SEVERITY: Final = r"(?P<severity>fatal error|error|warning|note|info)"
@@ -148,7 +148,7 @@ def _add(reading: LogParse, n: int, tool: str | None, given: Mapping[str, str | 
             message, code = coded[1], coded[2]
         message = message if code else f"{severity}: {message}"
     where = int(place) if place else None
-    reading.found(Finding(tool, n, n, message=message, error_type=code, file=file, place=where))
+    reading.add_finding(Finding(tool, n, n, message=message, error_type=code, file=file, place=where))
 
 
 def tool_of(file: str | None, code: str | None = None) -> str:
@@ -165,15 +165,15 @@ def _rustc(reading: LogParse, n: int) -> None:
     for k in range(n + 1, n + 4):
         if match and (arrow := _ARROW.match(reading.text(k))):
             message = match[2] if match[1] else f"error: {match[2]}"
-            reading.found(Finding("rustc", n, k, message=message, error_type=match[1], file=arrow[1]))
+            reading.add_finding(Finding("rustc", n, k, message=message, error_type=match[1], file=arrow[1]))
             return
 
 
 def _cmake(reading: LogParse, n: int) -> None:
     if match := _CMAKE.match(reading.text(n)):
-        last = n + 1 if reading.free(n + 1) else n
+        last = n + 1 if reading.is_unread(n + 1) else n
         said = reading.text(last).strip() if last > n else ""
-        reading.found(Finding("cmake", n, last, message=f"error: {said}", file=match[1]))
+        reading.add_finding(Finding("cmake", n, last, message=f"error: {said}", file=match[1]))
 
 
 def _parse_linker(reading: LogParse, n: int, text: str) -> None:
@@ -183,9 +183,9 @@ def _parse_linker(reading: LogParse, n: int, text: str) -> None:
         reading.warnings.append(n)
         reading.take(n, n)
     elif linker and linker[1] == "error":
-        reading.found(Finding("linker", n, n, message=linker[2]))
+        reading.add_finding(Finding("linker", n, n, message=linker[2]))
     elif said and (linker or not said[0].startswith("cannot open ")):
-        reading.found(Finding("linker", n, n, message=said[0]))
+        reading.add_finding(Finding("linker", n, n, message=said[0]))
 
 
 _SBT_LEVEL: Final = re.compile(
@@ -247,12 +247,12 @@ def _parse_sbt_end(reading: LogParse, n: int, level: str, words: str) -> bool:
     if level == "success" and words.startswith("Total time: "):
         reading.ended(n, words, well=True, tool="sbt")
     elif level == "error" and (_ENDED.match(words) or _TASK.match(words)):
-        reading.found(Finding("sbt", n, n, message=f"error: {words}", follows=True))
+        reading.add_finding(Finding("sbt", n, n, message=f"error: {words}", follows=True))
     elif counts := _SBT_COUNTS.match(words):
         failures, errors, passed = map(int, counts.groups())
         if passed or failures or errors:
             reading.count("sbt", n, {"passed": passed, "failed": failures, "errors": errors})
-        reading.called(n, "sbt")
+        reading.note_tool(n, "sbt")
         reading.take(n, n)
     else:
         return False
@@ -263,8 +263,10 @@ def _sbt_test(reading: LogParse, n: int, words: str, suite: str) -> None:
     """Parse a failed test and the reason on the lines below."""
     failed, aborted, marked = (form.match(words) for form in (_FAILED, _ABORTED, _MARKED))
     if junit := _JUNIT.match(words):
-        kind, message = thrown(junit[2]) or (None, junit[2])
-        reading.found(Finding("junit", n, n, test=junit[1].rstrip(), status="failed", error_type=kind, message=message))
+        kind, message = parse_exception_line(junit[2]) or (None, junit[2])
+        reading.add_finding(
+            Finding("junit", n, n, test=junit[1].rstrip(), status="failed", error_type=kind, message=message)
+        )
     elif failed:
         name = f"{suite}: {failed[1]}" if suite else failed[1]
         _add_test(reading, n, Finding("scalatest", n, n, test=name, status="failed"))
@@ -285,13 +287,13 @@ def _add_test(reading: LogParse, n: int, found: Finding) -> None:
     if below:
         frames = [words.removeprefix("at ") for words in below if words.startswith("at ")]
         said = [words for words in below if not words.startswith(("at ", "..."))]
-        where = [*said, *(frame for frame in frames if not foreign(frame))]
+        where = [*said, *(frame for frame in frames if not is_library_frame(frame))]
         place = next((match for words in where if (match := _SCALA_PLACE.search(words))), None)
-        kind, message = thrown(said[0]) or (None, said[0]) if said else (None, "")
+        kind, message = parse_exception_line(said[0]) or (None, said[0]) if said else (None, "")
         message = _SCALA_PLACE.sub("", message).rstrip()
         found = replace(found, last=n + len(below), error_type=kind, message=message, frames=frames)
         found = replace(found, file=place[1], place=int(place[2])) if place else found
-    reading.found(found)
+    reading.add_finding(found)
 
 
 def _munit(reading: LogParse, n: int) -> None:
@@ -302,7 +304,7 @@ def _munit(reading: LogParse, n: int) -> None:
         if _MUNIT_WELL.match(text):
             reading.take(n, n)
         return
-    kind, message = thrown(match[2] or "") or (None, match[2] or "")
+    kind, message = parse_exception_line(match[2] or "") or (None, match[2] or "")
     below: list[str] = []
     while len(below) < _BEHIND and (words := reading.text(n + 1 + len(below)).lstrip("# ")):
         if "==> X" in words or words.startswith("[") or _MUNIT_WELL.match(words):
@@ -313,7 +315,7 @@ def _munit(reading: LogParse, n: int) -> None:
         rest = (words for words in below if not _SOURCE_LINE.match(words) and not _MUNIT_PLACE.match(words))
         message = place[3] or next(rest, "")
     found = Finding("munit", n, last, test=match[1].rstrip(), status="failed", error_type=kind, message=message)
-    reading.found(replace(found, file=place[1], place=int(place[2])) if place else found)
+    reading.add_finding(replace(found, file=place[1], place=int(place[2])) if place else found)
 
 
 def _parse_failed_suites(reading: LogParse, n: int, told: int) -> None:
@@ -326,4 +328,4 @@ def _parse_failed_suites(reading: LogParse, n: int, told: int) -> None:
         if any(suite in (one.test or "") or one.tool == "specs2" for one in tests):  # specs2 names no suite
             reading.take(n, n)
         else:
-            reading.found(Finding("sbt", n, n, test=match[1], status="failed"))
+            reading.add_finding(Finding("sbt", n, n, test=match[1], status="failed"))

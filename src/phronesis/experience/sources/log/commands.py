@@ -78,7 +78,7 @@ _VERSION: Final = re.compile(
 
 def read_commands(reading: LogParse) -> None:
     """Find the shell commands; each begins a part of the log."""
-    for n in filter(reading.free, range(len(reading.lines))):
+    for n in filter(reading.is_unread, range(len(reading.lines))):
         text = reading.text(n)
         if text.startswith("+"):
             match = None if reading.text(n - 1).startswith(_DIFF) else _TRACED.match(text)
@@ -88,7 +88,7 @@ def read_commands(reading: LogParse) -> None:
                 _drop_caller(reading, n)
                 reading.commands[n] = command[2:].strip()
                 reading.facts += [(n, match[1]), (n, f"script {match[2]}")]
-                reading.called(n, "npm")
+                reading.note_tool(n, "npm")
                 reading.take(n, n + 1)
             continue
         else:
@@ -113,7 +113,7 @@ def read_endings(reading: LogParse) -> None:
         if not text.strip():
             continue
         if text.startswith("[") and _MAVEN.match(text):
-            reading.called(n, "maven")
+            reading.note_tool(n, "maven")
         if "Sanitizer: " in text:
             _sanitizer(reading, n)
         elif "make" in text[:20] and "***" in text:
@@ -125,10 +125,10 @@ def read_endings(reading: LogParse) -> None:
             continue
         elif text.endswith(_SHELL) and ": " in text:
             if match := _SHELL_LINE.match(text):
-                reading.found(Finding("shell", n, n, error_type=match[2], message=f"{match[1]}: {match[2]}"))
+                reading.add_finding(Finding("shell", n, n, error_type=match[2], message=f"{match[1]}: {match[2]}"))
         elif any(word in text for word in _CRASHED) and (match := _CRASH.match(text)):
-            reading.found(Finding("shell", n, n, error_type=match[1]))
-        if reading.free(n):
+            reading.add_finding(Finding("shell", n, n, error_type=match[1]))
+        if reading.is_unread(n):
             _facts(reading, n)
             _parse_printed_error(reading, n)
 
@@ -147,7 +147,7 @@ def _sanitizer(reading: LogParse, n: int) -> None:
     own = next((frame[2] for frame in frames if "/sysdeps/" not in frame[2]), None)
     told = [f"{frame[1]} {frame[2]}" for frame in frames]
     found = Finding("sanitizer", n, last, error_type=match[2], message=match[3], file=own, frames=told)
-    reading.found(found)
+    reading.add_finding(found)
 
 
 def _make(reading: LogParse, n: int) -> None:
@@ -156,16 +156,16 @@ def _make(reading: LogParse, n: int) -> None:
         reading.ended(n, text, exit_code=int(match[2]), tool="make")
         reading.targets.append((n, match[1]))
     elif stop := _MAKE_STOP.match(text):
-        reading.found(Finding("make", n, n, message=f"error: {stop[1].rstrip('.')}"))
+        reading.add_finding(Finding("make", n, n, message=f"error: {stop[1].rstrip('.')}"))
 
 
 def _npm(reading: LogParse, start: int) -> None:
     """Parse lines with npm's prefix: one error, or details of the one before."""
-    reading.called(start, "npm")
+    reading.note_tool(start, "npm")
     if (first := _NPM.match(reading.text(start))) is None:
         return
     said = [first[1].strip()]
-    while reading.free(start + len(said)) and (match := _NPM.match(reading.text(start + len(said)))):
+    while reading.is_unread(start + len(said)) and (match := _NPM.match(reading.text(start + len(said)))):
         said.append(match[1].strip())
     last = start + len(said) - 1
     code = next((line.removeprefix("code ") for line in said if line.startswith("code ")), None)
@@ -173,7 +173,7 @@ def _npm(reading: LogParse, start: int) -> None:
     if status := next((match[1] for line in said if (match := _NPM_STATUS.match(line))), None):
         reading.ended(last, exit_code=int(status), tool="npm")
     kind = code if code and not code.isdigit() else None
-    reading.found(Finding("npm", start, last, error_type=kind, message=next(iter(words), ""), follows=True))
+    reading.add_finding(Finding("npm", start, last, error_type=kind, message=next(iter(words), ""), follows=True))
 
 
 def _exit(reading: LogParse, n: int) -> bool:
@@ -201,11 +201,11 @@ def _facts(reading: LogParse, n: int) -> None:
     text = reading.text(n)
     if compiling := _COMPILING.match(text):
         reading.facts.append((n, f"{compiling[1]} {compiling[2]}"))
-        reading.called(n, "cargo")
+        reading.note_tool(n, "cargo")
     elif version := _VERSION.match(text):
         reading.facts.append((n, version[1]))
     elif text.startswith("> Task :"):
-        reading.called(n, "gradle")
+        reading.note_tool(n, "gradle")
 
 
 def _parse_printed_error(reading: LogParse, start: int) -> None:
@@ -213,13 +213,13 @@ def _parse_printed_error(reading: LogParse, start: int) -> None:
     if (first := _words(reading.text(start))) is None:
         if reading.lines[start].marked:
             message = f"error: {reading.text(start).strip()}"
-            reading.found(Finding("ci", start, start, message=message, follows=True))
+            reading.add_finding(Finding("ci", start, start, message=message, follows=True))
         return
     last = start
-    while reading.free(last + 1) and all(reading.text(k).startswith("ERROR: ") for k in (start, last + 1)):
+    while reading.is_unread(last + 1) and all(reading.text(k).startswith("ERROR: ") for k in (start, last + 1)):
         last += 1
     told = "maven" in reading.known and reading.text(start).startswith("[ERROR]")
-    reading.found(Finding("log", start, last, error_type=first[0], message=first[1], follows=told))
+    reading.add_finding(Finding("log", start, last, error_type=first[0], message=first[1], follows=told))
 
 
 def _words(text: str) -> tuple[str | None, str] | None:
@@ -264,7 +264,7 @@ class _Record(NamedTuple):
     said: str
 
 
-def without_records(lines: list[Line]) -> list[Line]:
+def replace_error_records(lines: list[Line]) -> list[Line]:
     """Return the lines with each error record replaced by its command, after `PROMPT`, and its message."""
     out: list[Line] = []
     done, typed = 0, ""

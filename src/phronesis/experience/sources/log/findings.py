@@ -193,7 +193,7 @@ class LogParse:
         """Mark lines as parsed: other parsers skip them."""
         self.taken[first : last + 1] = b"\1" * (last + 1 - first)
 
-    def free(self, n: int) -> bool:
+    def is_unread(self, n: int) -> bool:
         """Return whether a line exists and has not been parsed."""
         return 0 <= n < len(self.lines) and not self.taken[n]
 
@@ -220,7 +220,7 @@ class LogParse:
                 last = n
         return last
 
-    def called(self, n: int, tool: str) -> None:
+    def note_tool(self, n: int, tool: str) -> None:
         """Note that a line shows a tool at work."""
         self.tools.append((n, tool))
         self.known.add(tool)
@@ -235,7 +235,7 @@ class LogParse:
         self.summaries.append(Summary(tool, n, counts))
         self.take(n, n)
 
-    def found(self, finding: Finding) -> None:
+    def add_finding(self, finding: Finding) -> None:
         """Add a finding and mark its lines."""
         self.findings.append(finding)
         self.take(finding.first, finding.last)
@@ -253,7 +253,7 @@ def short_type(name: str) -> str:
     return name.rpartition(".")[2] or name
 
 
-def foreign(frame: str) -> bool:
+def is_library_frame(frame: str) -> bool:
     """Return whether a frame is in a library or the language runtime."""
     words = frame.removeprefix("at ").removeprefix("async ")
     return words.startswith(_FOREIGN) or any(mark in words for mark in _INSIDE)

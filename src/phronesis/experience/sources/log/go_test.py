@@ -66,7 +66,7 @@ def read_go_test(reading: LogParse) -> None:
     built = {word.strip("[]").removesuffix(".test").removesuffix("_test") for header in headers for word in header}
     found = [one for package in packages for one in _failures(reading, package, built)]
     for one in found:
-        reading.found(one)
+        reading.add_finding(one)
     if packages:
         tests = [test for package in packages for test in package.tests.values()]
         counts = {
@@ -99,7 +99,7 @@ def _packages(reading: LogParse) -> Iterator[_Package]:
             reading.take(n, n)
         elif done:
             package.status, package.name, package.verdict, package.end = done[1], done[2], done[3], n
-            reading.called(n, "go test")
+            reading.note_tool(n, "go test")
             reading.take(n, n)
             yield package
             package, now, under = _Package(), None, None
@@ -177,7 +177,7 @@ def _failure(reading: LogParse, package: _Package, test: _Test) -> Finding:
     return replace(found, seconds=test.seconds, message="; ".join(kept), place=place, suite=package.name)
 
 
-def said_by_go(texts: Sequence[str]) -> tuple[str | None, str]:
+def parse_failed_test_output(texts: Sequence[str]) -> tuple[str | None, str]:
     """Return the file and the messages in the lines of a failed test."""
     places = [match for text in texts if (match := _SAID.match(text))]
     said = dict.fromkeys(match[3].strip() for match in places if match[3].strip())

@@ -23,7 +23,7 @@ from phronesis.experience.sources.log.findings import (
     short_type,
     test_in_words,
 )
-from phronesis.experience.sources.log.go_test import said_by_go
+from phronesis.experience.sources.log.go_test import parse_failed_test_output
 from phronesis.experience.sources.log.traces import block_error, read_traces, split_error
 from phronesis.experience.sources.port import LineIndex, RawText
 
@@ -335,7 +335,7 @@ def _error(case: Case) -> Finding:
     block_type, block_message, file = block_error([*"\n".join(said).splitlines(), *text.splitlines()])
     if kind is None and block_type and block_message:
         words = block_message
-    place, told = said_by_go(lines)
+    place, told = parse_failed_test_output(lines)
     if not words:
         given, first = _split_message("\n".join(lines).strip())
         words = told or block_message or (trace.message if trace else "") or first

@@ -5,8 +5,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
 
-from phronesis.experience.sources.log.findings import Finding, LogParse, foreign
-from phronesis.experience.sources.log.traces import read_traces, thrown
+from phronesis.experience.sources.log.findings import Finding, LogParse, is_library_frame
+from phronesis.experience.sources.log.traces import parse_exception_line, read_traces
 
 _UNITTEST: Final = re.compile(r"(FAIL|ERROR): (\S{1,300}) \(([^()\n]{1,300})\)(.{0,200})\Z")
 _RAN: Final = re.compile(r"Ran (\d{1,9}) tests? in (\d{1,9}\.\d{1,6})s\Z")
@@ -35,7 +35,7 @@ def read_suites(reading: LogParse) -> None:
         read(reading)
 
 
-def with_trace(reading: LogParse, first: int, last: int, found: Finding) -> Finding:
+def add_trace(reading: LogParse, first: int, last: int, found: Finding) -> Finding:
     """Return a failed test with the error of the stack trace on its lines."""
     inner = LogParse(reading.lines[first : last + 1])
     read_traces(inner)
@@ -48,7 +48,7 @@ def with_trace(reading: LogParse, first: int, last: int, found: Finding) -> Find
 
 def _add_failed(reading: LogParse, tool: str, first: int, last: int, test: str, **fields: Any) -> None:
     """Add a failed test with the error that its lines show."""
-    reading.found(with_trace(reading, first, last, Finding(tool, first, last, test=test, **fields)))
+    reading.add_finding(add_trace(reading, first, last, Finding(tool, first, last, test=test, **fields)))
 
 
 def _counts(tests: int, failed: int, errors: int, skipped: int) -> dict[str, int]:
@@ -64,7 +64,7 @@ def _read_unittest(reading: LogParse) -> None:
             status = "failed" if match[1] == "FAIL" else "error"
             _add_failed(reading, "unittest", n, last, f"{name}{match[4]}", status=status)
     for n, ran in reading.matches(_RAN):
-        reading.called(n, "unittest")
+        reading.note_tool(n, "unittest")
         verdicts = (_VERDICT.match(reading.text(k)) for k in range(n + 1, n + 4))
         if verdict := next(filter(None, verdicts), None):
             parts = {name: int(count) for name, count in _PART.findall(verdict[1] or "")}
@@ -82,7 +82,7 @@ def _read_cargo(reading: LogParse) -> None:
         shown.add(match[1])
     for n, match in reading.matches(_CARGO_TEST):
         if match[1] not in shown:
-            reading.found(Finding("cargo test", n, n, test=match[1], status="failed"))
+            reading.add_finding(Finding("cargo test", n, n, test=match[1], status="failed"))
             shown.add(match[1])
     for n, match in reading.matches(_CARGO_COUNTS):
         counts = {"passed": int(match[1]), "failed": int(match[2]), "skipped": int(match[3])}
@@ -96,11 +96,11 @@ def _read_maven(reading: LogParse) -> None:
         name = f"{match[2]}.{match[1]}" if match[2] else match[1]
         status = "failed" if match[4] == "FAILURE" else "error"
         found = Finding("surefire", n, last, test=name, seconds=float(match[3].replace(",", ".")), status=status)
-        reading.found(with_trace(reading, n + 1, last, found))
+        reading.add_finding(add_trace(reading, n + 1, last, found))
     total = None
     for n, text in reading.free_lines():
         if counts := _MAVEN_COUNTS.search(text):
-            reading.called(n, "maven")
+            reading.note_tool(n, "maven")
             reading.take(n, n)
             total = total if "Time elapsed" in text else (n, counts)
     if total is not None:  # the last line counts all classes
@@ -132,7 +132,7 @@ def _read_spec(reading: LogParse) -> None:
         last = reading.until(n, lambda said: said.lstrip().startswith(("✖ ", "✔ ", "ℹ ", "▶ ", "test at ")))
         if match[1] not in seen:  # they are repeated at the end
             found = Finding("node --test", n, last, test=match[1], status="failed")
-            reading.found(with_trace(reading, n + 1, last, found))
+            reading.add_finding(add_trace(reading, n + 1, last, found))
         seen.add(match[1])
         reading.take(n, last)
     counts: dict[str, int] = {}
@@ -158,7 +158,7 @@ def _read_tap(reading: LogParse) -> None:
         if reading.text(n + 1).strip() == "---":
             last = reading.until(n, lambda said: said.strip() == "...")
             last += reading.text(last + 1).strip() == "..."
-        reading.found(_tap_failure(reading, n, last, match[2]))
+        reading.add_finding(_tap_failure(reading, n, last, match[2]))
     reading.count("node --test", n, counts)
 
 
@@ -180,7 +180,7 @@ def _read_jest(reading: LogParse) -> None:
         if match[1] not in seen:
             message = next((text for k in range(n + 1, last + 1) if (text := reading.text(k).strip())), "")
             places = [place[1] for k in range(n, last + 1) if (place := _PLACE.match(reading.text(k)))]
-            file = next((file for file in places if not foreign(file)), None)
+            file = next((file for file in places if not is_library_frame(file)), None)
             _add_failed(reading, "jest", n, last, match[1], status="failed", message=message, file=file)
         seen.add(match[1])
         reading.take(n, last)
@@ -252,7 +252,7 @@ def _add_numbered(reading: LogParse, first: int, end: int) -> None:
         titles.append(reading.text(n).strip())
     below = [k for k in range(n + 1, end) if reading.text(k).strip()]
     said, last = (reading.text(below[0]).strip(), below[-1]) if below else ("", n)
-    kind, message = thrown(said) or (None, said)
+    kind, message = parse_exception_line(said) or (None, said)
     found = Finding("mocha", first, last, test=" ".join(titles).removesuffix(":").strip(), status="failed")
-    found = with_trace(reading, n + 1, last, found)
-    reading.found(replace(found, error_type=kind or found.error_type, message=message or found.message))
+    found = add_trace(reading, n + 1, last, found)
+    reading.add_finding(replace(found, error_type=kind or found.error_type, message=message or found.message))

@@ -5,7 +5,7 @@ from collections import deque
 from dataclasses import replace
 from typing import Final
 
-from phronesis.experience.sources.log.findings import MAX_FRAMES, Finding, LogParse, foreign, short_type
+from phronesis.experience.sources.log.findings import MAX_FRAMES, Finding, LogParse, is_library_frame, short_type
 
 _HEAD: Final = "Traceback (most recent call last):"
 _CHAINED: Final = ("During handling of the above exception", "The above exception was the direct cause")
@@ -48,7 +48,7 @@ def read_traces(reading: LogParse) -> None:
         elif text.startswith(("panic: ", "fatal error: ")):
             found = go_panic(reading, n)
         if found is not None:
-            reading.found(found)
+            reading.add_finding(found)
 
 
 def _python(reading: LogParse, start: int) -> Finding:
@@ -59,7 +59,7 @@ def _python(reading: LogParse, start: int) -> Finding:
     while reading.text(n).endswith(_HEAD):
         frames, n = _python_frames(reading, n + 1)
         match = _RAISED.match(reading.text(n).lstrip(" |+").rstrip())
-        if match is None or not reading.free(n):
+        if match is None or not reading.is_unread(n):
             last = n - 1
             raised.append(("", ""))
             break
@@ -67,11 +67,11 @@ def _python(reading: LogParse, start: int) -> Finding:
         last = n
         n = _next_in_chain(reading, n + 1)
     if "|" in reading.text(last):  # the parts of a group of exceptions
-        while reading.free(last + 1) and reading.text(last + 1).lstrip().startswith(("|", "+-", "+ ")):
+        while reading.is_unread(last + 1) and reading.text(last + 1).lstrip().startswith(("|", "+-", "+ ")):
             last += 1
     name, message = raised[-1]
-    own = [frame for frame in frames if not foreign(frame[0])] or frames
-    before = start - 1 if reading.free(start - 1) and _LEVEL.match(reading.text(start - 1)) else start
+    own = [frame for frame in frames if not is_library_frame(frame[0])] or frames
+    before = start - 1 if reading.is_unread(start - 1) and _LEVEL.match(reading.text(start - 1)) else start
     return Finding(
         "python",
         before,
@@ -81,7 +81,7 @@ def _python(reading: LogParse, start: int) -> Finding:
         file=own[-1][0] if own and not own[-1][0].startswith("<") else None,
         frames=[f"{file}:{where}" for file, where in frames[-MAX_FRAMES:]],
         causes=tuple(dict.fromkeys(one for one, _ in raised[:-1] if one)),
-        ran=next((file for file, _ in frames if not foreign(file)), None),
+        ran=next((file for file, _ in frames if not is_library_frame(file)), None),
     )
 
 
@@ -89,7 +89,7 @@ def _python_frames(reading: LogParse, n: int) -> tuple[list[tuple[str, str]], in
     """Return the frames from line ``n`` on, and the line after them."""
     frames: list[tuple[str, str]] = []
     indent = len(reading.text(n)) - len(reading.text(n).lstrip(" |+"))
-    while reading.free(n):
+    while reading.is_unread(n):
         text = reading.text(n)
         rest = text.lstrip(" |+")
         if not rest or len(text) - len(rest) < indent:
@@ -112,7 +112,7 @@ def _syntax_error(reading: LogParse, start: int) -> Finding | None:
     """Parse the report of a syntax error: a file, the line, a caret, the error."""
     frame = _FRAME.match(reading.text(start).strip())
     for n in range(start + 1, start + 5):
-        match = _RAISED.match(reading.text(n)) if reading.free(n) else None
+        match = _RAISED.match(reading.text(n)) if reading.is_unread(n) else None
         if frame and match and match[1].endswith("Error"):
             file, places = frame[1], [f"{frame[1]}:{frame[2]}"]
             error = Finding("python", start, n, error_type=match[1], message=match[2] or "", file=file, frames=places)
@@ -128,7 +128,7 @@ def _stack(reading: LogParse, start: int) -> Finding | None:
     frames: list[str] = []
     causes: list[str] = []
     n = start
-    while reading.free(n):
+    while reading.is_unread(n):
         text = reading.text(n)
         at, cause = _AT.match(text), _CAUSE.match(text)
         if at:
@@ -140,11 +140,11 @@ def _stack(reading: LogParse, start: int) -> Finding | None:
             break
         n += 1
     places = [(frame, _place(frame)) for frame in frames]
-    own = [file for frame, file in places if file and not foreign(frame)]
-    files = own or [file for _, file in places if file and not foreign(file)]
+    own = [file for frame, file in places if file and not is_library_frame(frame)]
+    files = own or [file for _, file in places if file and not is_library_frame(file)]
     java = any(_JAVA_AT.search(frame) or frame.endswith(("(Native Method)", "(Unknown Source)")) for frame in frames)
     net = any(_NET_AT.search(frame) for frame in frames)
-    outer = [frame.partition("(")[0] for frame in frames if not foreign(frame)] if java else own
+    outer = [frame.partition("(")[0] for frame in frames if not is_library_frame(frame)] if java else own
     return Finding(
         "java" if java else "dotnet" if net else "node",
         first,
@@ -161,14 +161,14 @@ def _stack(reading: LogParse, start: int) -> Finding | None:
 def _find_error(reading: LogParse, start: int) -> tuple[int, str, str] | None:
     """Return the line, type and message of the error above a stack."""
     for n in range(start - 1, max(-1, start - 1 - _LOOK_BACK), -1):
-        if not reading.free(n) or _AT.match(reading.text(n)):
+        if not reading.is_unread(n) or _AT.match(reading.text(n)):
             return None
-        if said := thrown(reading.text(n).strip()):
+        if said := parse_exception_line(reading.text(n).strip()):
             return n, *said
     return None
 
 
-def thrown(text: str) -> tuple[str, str] | None:
+def parse_exception_line(text: str) -> tuple[str, str] | None:
     """Return the type and the message of ``TypeError: x is not a function``; None for other lines."""
     match = _THROWN.match(text)
     return (short_type(match[1]), match[2] or "") if match and _THROWABLE.search(match[1]) else None
@@ -184,7 +184,7 @@ def _rust_panic(reading: LogParse, start: int) -> Finding | None:
     if (match := _PANIC.match(reading.text(start).strip())) is None:
         return None
     last = start
-    while reading.free(last + 1) and reading.text(last + 1).strip():
+    while reading.is_unread(last + 1) and reading.text(last + 1).strip():
         last += 1
     message = match[1] if match[1] is not None else reading.text(start + 1).strip() if last > start else ""
     return Finding("rust", start, last, error_type="panic", message=message, file=match[2])
@@ -196,7 +196,7 @@ def go_panic(reading: LogParse, start: int) -> Finding | None:
         return None
     files: list[str] = []
     last = n = start
-    while reading.free(n):
+    while reading.is_unread(n):
         if match := _GO_AT.match(reading.text(n)):
             files.append(match[1])
             last = n
@@ -205,7 +205,7 @@ def go_panic(reading: LogParse, start: int) -> Finding | None:
         n += 1
         if n - last > _LOOK_BACK:
             break
-    own = [file for file in files if not foreign(file)]
+    own = [file for file in files if not is_library_frame(file)]
     kind, _, message = reading.text(start).partition(": ")
     program = any(reading.text(k).startswith("main.main(") for k in range(start, last + 1))
     ran = "main" if program else None
@@ -269,7 +269,7 @@ def block_error(texts: list[str]) -> tuple[str | None, str, str | None]:
         if text.startswith("E   ") and not (n and f"{texts[n - 1]} ".startswith("E ")):
             said.append(text[4:].strip())
         match = _PLACE.match(text) or _IN.match(text)
-        if match and not foreign(match[1]):
+        if match and not is_library_frame(match[1]):
             file = match[1]
         if match and match.re is _PLACE and match[3]:
             named = short_type(match[3])
@@ -294,7 +294,7 @@ def _title(text: str) -> str | None:
 
 def _read_title(reading: LogParse, n: int, title: str) -> None:
     if title == "test session starts":
-        reading.called(n, "pytest")
+        reading.note_tool(n, "pytest")
         reading.starts.append(n)
     elif match := _COUNTS.fullmatch(title):
         counts: dict[str, int | float] = {}

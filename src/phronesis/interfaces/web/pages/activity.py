@@ -158,7 +158,7 @@ class RequestsAsked(BaseModel):
 @router.get("/activity/requests")
 def requests(visitor: Visiting, asked: Annotated[RequestsAsked, Query()]) -> Response:
     """List the requests that the server answered, the newest first, with latencies by route."""
-    visitor.caller.needs(Role.ADMIN)
+    visitor.caller.require_role(Role.ADMIN)
     interface, user = asked.interface if asked.interface in INTERFACES else "", visitor.looking.user_id
     span: dict[str, Any] = {"user_id": user, "interface": interface or None, "since": asked.since or None}
     admin = visitor.memory.admin

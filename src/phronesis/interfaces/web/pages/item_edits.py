@@ -38,7 +38,7 @@ def card(visitor: Visiting, item_id: str) -> Response:
 @router.get("/memories/{item_id}/form")
 def form(visitor: Visiting, item_id: str) -> Response:
     """Show the form that edits an item in a list: a part of a page."""
-    visitor.caller.needs(Role.WRITE)
+    visitor.caller.require_role(Role.WRITE)
     return page(visitor, "item_form.html", item=visitor.memory.get(item_id))
 
 
@@ -199,7 +199,7 @@ class NewMemory(BaseModel):
 @router.get("/memories/new")
 def new_memory(visitor: Visiting, kind: str = "", content: str = "", next: str = "/memories") -> Response:
     """Show the form, with what the page that leads here knows already."""
-    visitor.caller.needs(Role.WRITE)
+    visitor.caller.require_role(Role.WRITE)
     owner = {"user": visitor.looking.user_id or "", "namespace": visitor.looking.namespace or ""}
     return _form_page(visitor, NewMemory(token="", content=content, kind=kind, next=next, **owner))
 

@@ -57,7 +57,7 @@ def login(request: Request, key: FormText, next: FormText = "/") -> Response:
     admission: Authenticator = request.app.state.reception
     admission.count(None, address_of(request))
     try:
-        admission.admit(key.strip())
+        admission.authenticate(key.strip())
     except Unauthenticated:
         return bare_page(request, "login.html", status=401, next=own_path(next), wrong=True)
     response = back(next)
@@ -110,7 +110,7 @@ def revoke(visitor: Sending, id: FormText) -> Response:
 
 def _check_right(visitor: Visitor) -> None:
     if not visitor.sees_keys:
-        visitor.caller.needs(Role.ADMIN)
+        visitor.caller.require_role(Role.ADMIN)
 
 
 FIELDS: Final = ("response_type", "client_id", "redirect_uri", "code_challenge", "scope", "state", "resource")
@@ -150,7 +150,7 @@ async def decide(request: Request) -> Response:
 def _key_of(request: Request, token: str) -> ApiKey | None:
     admission: Authenticator = request.app.state.reception
     try:
-        return admission.admit(token).key
+        return admission.authenticate(token).key
     except Unauthenticated:
         return None
 

@@ -202,7 +202,7 @@ MAX_NAMES: Final = 20
 @router.get("/suggestions/{field}")
 def suggest(visitor: Visiting, field: str, user: str = "", namespace: str = "") -> Response:
     """Return the names that contain what was typed, most recently active first; for admins, who may list them."""
-    visitor.caller.needs(Role.ADMIN)
+    visitor.caller.require_role(Role.ADMIN)
     if field not in LANE_KINDS:
         raise NotFound(f"field: there are no suggestions for {field}", field="field")
     memory, typed = visitor.memory.admin, (user if field == "user" else namespace).strip()

@@ -89,7 +89,7 @@ def checks(visitor: Visiting) -> Response:
     For admins: it writes a row to see whether it can, asks every model for an answer, and tells what the server is made
     of.
     """
-    visitor.caller.needs(Role.ADMIN)
+    visitor.caller.require_role(Role.ADMIN)
     report = visitor.memory.admin.doctor()
     sections = groupby(report.policy, lambda value: value.path.partition(".")[0])
     parts = [(name, tuple(fields)) for name, fields in sections]
