@@ -38,7 +38,7 @@ class MemorySpace:
         """Delete all matching documents."""
         self.remove([document.id for document in self.matching(where)])
 
-    def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
+    def list_documents(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
         """Return all matching documents."""
         self.reach()
         found = self.matching(where)

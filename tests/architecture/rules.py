@@ -146,7 +146,8 @@ def names_say_what_things_do(module: Module) -> Iterator[str]:
     for node in module.nodes:
         if isinstance(node, Function | ast.ClassDef) and _VAGUE_NAME.search(node.name):
             yield f"{module.path}:{node.lineno} the name {node.name!r} says nothing"
-    for node in module.tree.body:
+    methods = [one for node in module.tree.body if isinstance(node, ast.ClassDef) for one in node.body]
+    for node in (*module.tree.body, *methods):
         private = isinstance(node, Function) and node.name.startswith("_")
         if isinstance(node, Function | ast.ClassDef) and not private and _is_unsearchable(node.name):
             yield f"{module.path}:{node.lineno} nobody would search for {node.name!r}"

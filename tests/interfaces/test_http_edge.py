@@ -105,7 +105,7 @@ def test_a_span_names_the_route(memory: Memory) -> None:
     watch = Watch(log=False, tracer=tracer)
     scope = {"type": "http", "method": "GET", "path": "/api/v1/memories/1"}
     with watch.span(scope, {}) as span:  # type: ignore[arg-type]
-        watch.seen(scope, span, 404, 0.1)
+        watch.record_result(scope, span, 404, 0.1)
     span.update_name.assert_called_once_with("GET unknown")  # type: ignore[attr-defined]
     assert span.set_attributes.call_args.args[0]["http.response.status_code"] == 404  # type: ignore[attr-defined]
     assert client_of(memory).get("/healthz").status_code == 200  # without OpenTelemetry nothing is written

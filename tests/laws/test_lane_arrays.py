@@ -80,7 +80,7 @@ def test_neighbours_are_of_the_same_session(rows: list[tuple[int, float]], step:
     inside = [made.first[n] <= n + step <= made.last[n] for n in range(len(made))]
     wanted = [values[n + step] if held else 0 for n, held in enumerate(inside)]
     assert made.shifted(values, step).tolist() == wanted
-    there, mask = made.beside(np.arange(len(made)), step)
+    there, mask = made.neighbours(np.arange(len(made)), step)
     assert (there.tolist(), mask.tolist()) == ([n + step if held else 0 for n, held in enumerate(inside)], inside)
 
 

@@ -152,7 +152,7 @@ def test_places_follow_session_and_position() -> None:
     assert made.shifted(floats(1, 2, 3, 4), 1).tolist() == [0, 3, 0, 0]
     assert made.shifted(floats(1, 2, 3, 4), -1).tolist() == [0, 0, 2, 0]
     assert made.shifted(floats(1, 2, 3, 4), 9).tolist() == [0, 0, 0, 0]
-    there, inside = made.beside(rows(0, 1, 2), 1)
+    there, inside = made.neighbours(rows(0, 1, 2), 1)
     assert (there.tolist(), inside.tolist()) == ([0, 2, 0], [False, True, False])
 
 

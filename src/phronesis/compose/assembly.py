@@ -66,7 +66,7 @@ class Request:
         return self.now.tzinfo or UTC
 
     @property
-    def asked(self) -> str:
+    def searched_text(self) -> str:
         """The message used for planning and search; the caller gets the original back."""
         return replace_unstorable(self.message)
 
@@ -237,7 +237,7 @@ class Assembler:
         if request.plan is not None:
             return dataclasses.replace(request.plan, scope=scope, as_of=as_of, valid_at=valid_at)
         asked = PlanRequest(
-            message=request.asked,
+            message=request.searched_text,
             scope=scope,
             now=request.now,
             recent=tuple(block.text for block in loaded.turns.blocks if not block.fenced)[-RECENT:],
@@ -257,7 +257,7 @@ class Assembler:
             return PlannedEvidence(pack)
         state = [request.agent_state.get(name) for name in STATE_FIELDS]
         asked = Query(
-            " ".join([request.asked, *(text for text in state if isinstance(text, str) and text.strip())]),
+            " ".join([request.searched_text, *(text for text in state if isinstance(text, str) and text.strip())]),
             plan.scope,
             request.wanted,
             _limit_of(request.budget),

@@ -353,7 +353,7 @@ class Selection:
             own = source.item.citation
             if own not in origins:
                 return own in self._turned
-            return not source.beside and not source.item.ended and self._are_shown(origins[own])
+            return not source.related_ids and not source.item.ended and self._are_shown(origins[own])
         return self._are_shown([origin for own in source.citations for origin in origins.get(own, (own,))])
 
     def _are_shown(self, messages: Sequence[str]) -> bool:

@@ -40,14 +40,14 @@ def pair_disputed(
     Items ``apart`` are shown elsewhere. Items that may not be shown are not named either.
     """
     known = {evidence.item.id: evidence for evidence in found}
-    missing = dict.fromkeys(other for one in found for other in one.beside[:CITATIONS_SHOWN] if other not in known)
+    missing = dict.fromkeys(other for one in found for other in one.related_ids[:CITATIONS_SHOWN] if other not in known)
     fetched = _fetch_evidence(unit, lanes, [other for other in missing if other not in apart][:MAX_FETCHED], wanted)
     partners = known | fetched
     visible = partners.keys() | apart
     disputed_by = _mirror_disputes([*found, *fetched.values()])
     out: dict[str, Evidence] = {}
     for one in found:
-        for identity in (one.item.id, *(other for other in one.beside[:CITATIONS_SHOWN] if other in partners)):
+        for identity in (one.item.id, *(other for other in one.related_ids[:CITATIONS_SHOWN] if other in partners)):
             evidence = partners[identity]
             conflicts = tuple(other for other in disputed_by.get(identity, ()) if other in visible)
             outdated_by = tuple(other for other in evidence.outdated_by if other in visible)

@@ -143,7 +143,7 @@ def choose_evidence(
         own = terms - words or terms
         new = len(own - work.terms) / len(own) if own else 0.0
         # Disputing items, and an item and what may have outdated it, are shown side by side, whatever words they share.
-        kept_for = bool(one.beside) or one.item.id in later or bool(one.item.ended)
+        kept_for = bool(one.related_ids) or one.item.id in later or bool(one.item.ended)
         if (into := _find_repeated_line(one, work)) is not None:
             work.shown[into] = _join_lines(work.shown[into], one)
             work.leave(one, SAME)
@@ -246,7 +246,7 @@ def _relevance(one: Evidence) -> float:
 
 def _find_repeated_line(one: Evidence, work: _SelectionState) -> int | None:
     """Return the index of a shown line with the same content: the source message, or a repetition of it."""
-    if one.item.kind == SECTION or one.beside or one.item.ended:
+    if one.item.kind == SECTION or one.related_ids or one.item.ended:
         return None
     said = set(work.origins.get(one.item.id, ())) if one.item.kind != "message" else {one.item.id}
     for n, other in enumerate(work.shown):

@@ -78,7 +78,7 @@ def recent_turns(
         for identity, message in said:
             state = states.get(identity)
             text = "" if is_erased(message) else message_text(message)
-            if not text.strip() or (state is not None and not state.kept and as_of is None):
+            if not text.strip() or (state is not None and not state.is_current and as_of is None):
                 continue
             held = state is not None and state.quarantine is not None
             same = state is not None and not held and (state.version == 1 or edited[identity].content == text)

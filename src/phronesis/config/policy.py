@@ -203,7 +203,7 @@ class Policy(Part):
     @pydantic.model_validator(mode="after")
     def _check_gateways(self) -> Self:
         absent, unfit = [], []
-        for name, role in self.asked().items():
+        for name, role in self.roles_with_models().items():
             given, loc = role.gateway, ("roles", name, "gateway")
             if given not in self.gateways:
                 error = {"error": unknown_gateway(given, self.gateways)}
@@ -265,7 +265,7 @@ class Policy(Part):
         except pydantic.ValidationError as error:
             raise InputError(f"model: {reference!r:.80} names no model; give gateway/model", field="model") from error
 
-    def asked(self) -> dict[str, ChatRole | RerankRole | EmbedRole]:
+    def roles_with_models(self) -> dict[str, ChatRole | RerankRole | EmbedRole]:
         """Return the roles that use a model, by name, in the order of ``ROLES``."""
         return {name: role for name in ROLES if (role := self.role(name)) is not None}
 

@@ -120,7 +120,7 @@ def api_keys(policy: Policy) -> Mapping[str, pydantic.SecretStr | None]:
 
     InputError: the variable of a gateway in use is not set, or its value cannot be a key.
     """
-    used = {role.gateway: name for name, role in reversed(policy.asked().items())}
+    used = {role.gateway: name for name, role in reversed(policy.roles_with_models().items())}
     keys: dict[str, pydantic.SecretStr | None] = {}
     for name, gateway in policy.gateways.items():
         variable = gateway.api_key_env

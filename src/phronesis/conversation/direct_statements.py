@@ -113,7 +113,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def _make_changes(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    item = suspected_texts(outcomes).held(0, _make_item(view, entry))
+    item = suspected_texts(outcomes).quarantined_if_suspected(0, _make_item(view, entry))
     if item.subject is None or item.quarantine is not None:
         return Changes(items=[item])
     for outcome in outcomes.get(TYPE, ()):

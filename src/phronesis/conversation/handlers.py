@@ -132,7 +132,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         item = _message_item(view, entry, n, message, position=start + n)
         if n in offsets:
             item = replace(item, data={**item.data, UTC_OFFSET: offsets[n]})
-        item = suspects.held(n, item)
+        item = suspects.quarantined_if_suspected(n, item)
         made[n] = item
         rows.append(_message_row(entry, n, message, item.id, session_id=session_id, at=item.occurred_at))
     items = list(made.values())

@@ -59,7 +59,7 @@ class Evidence(Record):
     outdated_by: Sequence[str] = ()
 
     @property
-    def beside(self) -> Sequence[str]:
+    def related_ids(self) -> Sequence[str]:
         """The ids of what it is shown beside: what contradicts it, or may have outdated it."""
         return (*self.conflicts, *self.outdated_by)
 

@@ -73,7 +73,7 @@ class Suspects:
 
     by_n: Mapping[int, Mapping[str, Any]]
 
-    def held(self, n: int, item: Item) -> Item:
+    def quarantined_if_suspected(self, n: int, item: Item) -> Item:
         """Return the item made of text ``n``: quarantined when the text is suspected."""
         found = self.by_n.get(n)
         if found is None:
@@ -110,7 +110,7 @@ def guard_prepare(prepare: Prepare) -> Prepare:
 def suspicion_outcomes(texts: Mapping[int, str], *, beside: Iterable[Outcome] = ()) -> list[Outcome]:
     """Return the outcomes that name suspected ``texts`` and refuse to learn from them; None when there are none.
 
-    ``comparison_encoder`` are outcomes of the same entry, whose numbers are taken.
+    ``beside`` are outcomes of the same entry, whose numbers are taken.
     """
     found = {n: order for n, text in texts.items() if (order := find_order(text)) is not None}
     if not found:

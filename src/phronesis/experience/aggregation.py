@@ -52,7 +52,7 @@ def clusters_of(reader: ViewReader, part: AggregationScope) -> dict[str, Any]:
     events = reader.view.items([table.ids[row] for row in looked_at.tolist()])
     rows = {row for row in looked_at.tolist() if table.ids[row] in events}
     wanted = {name: {table.ids[row] for row in allowed.tolist()} for name, allowed in part.by_view.items()}
-    for one in part.standing:
+    for one in part.to_describe_again:
         for name in one.views:
             wanted[name] |= {table.ids[row] for row in one.rows[:_WEIGHED]}
     views = reader.of(events, wanted)
@@ -123,7 +123,7 @@ def _find_groups(
     among = {name: {place[row] for row in allowed.tolist() if row in held} for name, allowed in part.by_view.items()}
     found = views.groups(pairs, [[place[row] for row in known] for known in groups], among)
     out += [EventGroup([row_at[n] for n in group], names) for names, group in found]
-    return out + [EventGroup([row for row in one.rows if row in held], one.views) for one in part.standing]
+    return out + [EventGroup([row for row in one.rows if row in held], one.views) for one in part.to_describe_again]
 
 
 def _weigh_members(

@@ -180,7 +180,7 @@ def _make_changes(
             continue  # it stays in the log alone
         draft = sourced.draft
         artifacts = artifacts_in(draft.texts.values(), known=tuple(draft.artifacts), version=version)
-        item = held.held(sourced.n, _item(view, entry, sourced, artifacts))
+        item = held.quarantined_if_suspected(sourced.n, _item(view, entry, sourced, artifacts))
         items.append(item)
         edges += [
             Edge(type=ABOUT, from_kind="item", from_id=item.id, to_kind="artifact", to_id=one.id, entry_id=entry.id)

@@ -192,14 +192,14 @@ class AggregationScope:
     """New and changed events."""
 
     @property
-    def standing(self) -> list[EventGroup]:
+    def to_describe_again(self) -> list[EventGroup]:
         """Return the known patterns whose events are unchanged and that have to be described again."""
         return [self.known[one] for one in sorted(self.opposed - set(self.touched))]
 
     @property
     def looked_at(self) -> Rows:
         """Return the rows of all events to be grouped."""
-        standing = [np.array(one.rows, dtype=np.int64) for one in self.standing]
+        standing = [np.array(one.rows, dtype=np.int64) for one in self.to_describe_again]
         return np.unique(np.concatenate([self.rows, *self.by_view.values(), *standing]))
 
     def unchanged_pattern(self, group: EventGroup) -> str | None:

@@ -234,7 +234,7 @@ class _QueryVectors:
     preferred: Floats | None = None
     degraded: tuple[Degraded, ...] = ()
 
-    def fits(self, model: ActiveModel) -> bool:
+    def is_comparable(self, model: ActiveModel) -> bool:
         """Return whether the vectors of a model are comparable with the question's; else words alone decide."""
         return self.encoder is not None and self.encoder.name == model.model_id
 
@@ -262,7 +262,7 @@ class ExperienceSearch:
                     told = _explain(asked, lanes, encoded, None) if asked.explain else None
                     return Answer(abstained=True, degraded=encoded.degraded, explain=told)
                 return self._make_answer(
-                    unit, asked, lanes, encoded, model if model is not None and encoded.fits(model) else None
+                    unit, asked, lanes, encoded, model if model is not None and encoded.is_comparable(model) else None
                 )
 
     def _make_answer(

@@ -97,7 +97,7 @@ class QueryLane:
     def _rows_of(self, kind: str) -> Mask:
         return self.shown & self.index.rows_of_kinds((kind,))
 
-    def met(self, item_ids: Sequence[str]) -> dict[str, tuple[float, float | None]]:
+    def match(self, item_ids: Sequence[str]) -> dict[str, tuple[float, float | None]]:
         """Return the match of items by words and by embeddings, each by its best row."""
         rows = self.index.rows_of_items(item_ids)
         words = self.words[rows].tolist()
@@ -121,7 +121,7 @@ def query_lanes(unit: Unit, found: Sequence[tuple[Lane, LaneIndex]], asked: Expe
 
 
 def _visible_rows(unit: Unit, lane: Lane, index: LaneIndex, rows: Mask, asked: ExperienceQuestion) -> Mask:
-    """Filter the rows of events and patterns; past states are filtered item by item (`Asked.fits`)."""
+    """Filter the rows of events and patterns; past states are filtered item by item (`Asked.passes_filters`)."""
     narrowed, days = np.ones(len(rows), np.bool_), days_of(asked)
     if days is not None:
         narrowed &= index.rows_of_days(*days)
@@ -266,7 +266,7 @@ class CandidatePool:
         fresh = {one: item for one, item in self.graph.items(ids).items() if one not in self.items}
         self.items |= fresh
         for lane in self.lanes:
-            self.met |= lane.met([one for one in fresh if self.graph.lane_of(one) == lane.lane])
+            self.met |= lane.match([one for one in fresh if self.graph.lane_of(one) == lane.lane])
 
     def walk(self) -> None:
         """Traverse the graph from the most relevant items, and from each pattern to its evidence."""

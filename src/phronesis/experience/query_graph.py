@@ -82,7 +82,7 @@ class ExperienceQuestion:
             for kind, of_kind in wanted.items()
         }
 
-    def fits(self, item: Item) -> bool:
+    def passes_filters(self, item: Item) -> bool:
         """Return whether an item passes the filters: an event by all slots, a pattern by its label."""
         if item.kind == PATTERN:
             return self.label in (None, item.label)
@@ -153,7 +153,7 @@ class LaneGraph:
 
     def items(self, ids: Iterable[str]) -> dict[str, Item]:
         """Return those of some items that are visible and pass the filters, by id."""
-        return {one: item for one, item in self.known(ids).items() if self.asked.fits(item)}
+        return {one: item for one, item in self.known(ids).items() if self.asked.passes_filters(item)}
 
     def known(self, ids: Iterable[str]) -> dict[str, Item]:
         """Return those of some items that are visible, by id."""

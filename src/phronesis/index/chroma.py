@@ -182,7 +182,7 @@ class ChromaSpace:
         with self._index.reaching():
             self._collection.delete(where=_condition(where))
 
-    def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
+    def list_documents(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
         """Return all matching documents, read in pages."""
         include = ["documents", "metadatas", *(["embeddings"] if vectors else [])]
         start = 0

@@ -358,7 +358,7 @@ class Space(Protocol):
         """Delete all matching documents."""
         ...
 
-    def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
+    def list_documents(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
         """Return all matching documents."""
         ...
 

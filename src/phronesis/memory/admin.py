@@ -263,7 +263,7 @@ class Admin(ActivityVerbs):
         """Return the items that a call selects, oldest first."""
         wanted = check_kinds(kinds, migration_sources.MIGRATED_KINDS)
         chosen = migration_sources.MARKED if (kinds, filters) == (None, None) else filters
-        asked = self._runtime.wanted(kinds=wanted or list(migration_sources.MIGRATED_KINDS), filters=chosen)
+        asked = self._runtime.read_conditions(kinds=wanted or list(migration_sources.MIGRATED_KINDS), filters=chosen)
         with self._reading() as unit:
             if ids is None:
                 return [

@@ -187,7 +187,7 @@ class ExperienceVerbs(Verbs):
             limit=checked_limit(limit, most=MAX_ANSWER),
             min_score=None if min_score is None else share(min_score, field="min_score"),
             **_slots(artifacts, label, source_type, since, until),
-            wanted=self._runtime.wanted(as_of=as_of, valid_at=valid_at),
+            wanted=self._runtime.read_conditions(as_of=as_of, valid_at=valid_at),
             explain=flag(explain, field="explain"),
         )
         room = None if token_budget is None else checked_limit(token_budget, most=MAX_BUDGET, field="token_budget")

@@ -56,7 +56,7 @@ class Names:
             return {payload[EXTERNAL_ID]: payload["content"]}
         return {one[EXTERNAL_ID]: message_text(one) for one in payload["messages"] if one.get(EXTERNAL_ID) is not None}
 
-    def held(self, *, without: Iterable[str] = ()) -> list[Item]:
+    def items_named(self, *, without: Iterable[str] = ()) -> list[Item]:
         """Return the items that have these ids already; Conflict for one with other text, unless it is replaced."""
         texts = {name: text for name, text in self.texts.items() if name not in set(without)}
         if not texts:

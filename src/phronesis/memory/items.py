@@ -176,7 +176,7 @@ class Items(Verbs):
         known. Nothing is changed: archive an item, or report it as done, when it is done.
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
-        wanted, ahead = self._runtime.wanted(as_of=as_of), inputs.span(within, field="within")
+        wanted, ahead = self._runtime.read_conditions(as_of=as_of), inputs.span(within, field="within")
         count, components = inputs.limit(limit, most=MAX_LIMIT), self._components
         now = entities.reference_time(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
         with self._reading() as unit:

@@ -92,7 +92,7 @@ class ReadVerbs(Verbs):
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id, across=across
         )
-        wanted = self._runtime.wanted(
+        wanted = self._runtime.read_conditions(
             kinds=kinds, attributes=scope.attributes, filters=filters, scope=scope, as_of=as_of, valid_at=valid_at
         )
         text, count = replace_unstorable(check_text(query, field="query")), inputs.limit(limit, most=MAX_LIMIT)
@@ -147,7 +147,7 @@ class ReadVerbs(Verbs):
         budget = components.budget
         if token_budget is not None:
             budget = assembly.scale_budget(budget, inputs.limit(token_budget, most=MAX_BUDGET, field="token_budget"))
-        wanted = self._runtime.wanted(attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
+        wanted = self._runtime.read_conditions(attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
         request = assembly.Request(
             session_id=session,
             message=check_text(user_message, field="user_message"),
@@ -217,7 +217,7 @@ class ReadVerbs(Verbs):
             raise InputError("give either id or external_id", field="id")
         if id is not None and namespace is not None:
             raise InputError("namespace goes with external_id; an id needs none", field="namespace")
-        wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
+        wanted = self._runtime.read_conditions(as_of=as_of, valid_at=valid_at)
         if external_id is not None:
             lane = make_scope(user_id=user_id, namespace=namespace).write_lane
             name = check_id(external_id, field="external_id")
@@ -255,7 +255,7 @@ class ReadVerbs(Verbs):
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id, across=across
         )
-        wanted = self._runtime.wanted(
+        wanted = self._runtime.read_conditions(
             kinds=kinds, attributes=scope.attributes, filters=filters, scope=scope, as_of=as_of, valid_at=valid_at
         )
         count, after = inputs.limit(limit, most=MAX_LIMIT), inputs.cursor(cursor)
@@ -270,7 +270,7 @@ class ReadVerbs(Verbs):
         valid_at: Moment | None = None,
     ) -> list[HistoryEvent]:
         """Return an item's changes, oldest first; each ``delta_id`` can be rolled back."""
-        wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
+        wanted = self._runtime.read_conditions(as_of=as_of, valid_at=valid_at)
         item_id = self._runtime.item_id(id, user_id)
         return Records(self._components.browser.history(self._tenant, item_id, wanted))
 
@@ -287,7 +287,7 @@ class ReadVerbs(Verbs):
         The answer has entry, source and quotation, evidence, edges and history, and how often the item was shown and
         used (`commit_turn`). An item without any source left has ``needs_validation``.
         """
-        wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
+        wanted = self._runtime.read_conditions(as_of=as_of, valid_at=valid_at)
         item_id = self._runtime.item_id(id, user_id)
         self._components.usage.settle(self._tenant, patient=False)
         return self._components.browser.explain(self._tenant, item_id, wanted)
@@ -322,7 +322,7 @@ class Sessions(Verbs):
         from its end.
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
-        session, wanted = check_id(session_id, field="session_id"), self._runtime.wanted(as_of=as_of)
+        session, wanted = check_id(session_id, field="session_id"), self._runtime.read_conditions(as_of=as_of)
         most = None if last is None else inputs.limit(last, most=MAX_LIMIT, field="last")
         end = None if before is None else inputs.limit(before, most=MAX_NUMBER, field="before")
         browser, tenant = self._components.browser, self._tenant
@@ -338,5 +338,5 @@ class Sessions(Verbs):
     ) -> list[SessionInfo]:
         """Return the sessions a scope sees, latest first; ``as_of`` leaves out those that began later."""
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
-        browser, wanted = self._components.browser, self._runtime.wanted(as_of=as_of)
+        browser, wanted = self._components.browser, self._runtime.read_conditions(as_of=as_of)
         return Records(browser.sessions(self._tenant, scope, wanted))

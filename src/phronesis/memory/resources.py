@@ -108,7 +108,7 @@ class Resources(Verbs):
 
         Versions that were rolled back are included. NotFound: no such document.
         """
-        wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
+        wanted = self._runtime.read_conditions(as_of=as_of, valid_at=valid_at)
         item_id = self._runtime.item_id(id, user_id)
         return self._components.resources.resource(self._tenant, item_id, wanted)
 
@@ -257,7 +257,9 @@ class Resources(Verbs):
         """
         episode_id = check_id(id, field="id")
         scope = make_scope(user_id=user_id, namespace=namespace, run_id=episode_id)
-        wanted = self._runtime.wanted(kinds=[records.L1], attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
+        wanted = self._runtime.read_conditions(
+            kinds=[records.L1], attributes=scope.attributes, as_of=as_of, valid_at=valid_at
+        )
         browser, found, cursor = self._components.browser, list[records.L1Event](), None
         while True:
             page = browser.list_items(self._tenant, scope, wanted, limit=MAX_LIMIT, cursor=cursor)

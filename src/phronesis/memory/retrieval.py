@@ -67,7 +67,7 @@ class RetrievalVerbs(Verbs):
         text = replace_unstorable(check_text(message, field="message"))
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
         session = None if session_id is None else check_id(session_id, field="session_id")
-        wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
+        wanted = self._runtime.read_conditions(as_of=as_of, valid_at=valid_at)
         components = self._components
         asked = planner.PlanRequest(
             message=text,

@@ -292,7 +292,7 @@ class Runtime:
         """Return the time zone of a call: the one it names, else the policy's."""
         return self._components.zone if name is None else parse_zone(name)
 
-    def wanted(self, **given: Any) -> ReadConditions:
+    def read_conditions(self, **given: Any) -> ReadConditions:
         """Return the checked filter of a read: kinds, attributes, filters and times."""
         as_of, valid_at = (
             None if given.get(name) is None else to_micros(parse_moment(given[name], field=name))

@@ -104,7 +104,7 @@ class TraitVerbs(Verbs):
         core; ``context``: work, personal, social, learning or general. Other values are ignored. Confidence is that of
         the last reflection. ``as_of`` returns the traits as they were known then.
         """
-        wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
+        wanted = self._runtime.read_conditions(as_of=as_of, valid_at=valid_at)
         which = trait_search.Filter.of(min_stage, subtype, context)
         return Records(self._components.traits.listed(self._tenant, _lane(user_id), wanted, which))
 
@@ -114,7 +114,7 @@ class TraitVerbs(Verbs):
             return records.ReflectionCycle(
                 id=None, status="pending", trigger_type="", entry_id=written.entry.id, pending=True
             )
-        return self._components.reflector.came_to(self._tenant, written.entry)
+        return self._components.reflector.reflection_of_entry(self._tenant, written.entry)
 
 
 class Traits(Verbs):
@@ -131,7 +131,7 @@ class Traits(Verbs):
 
         NotFound: there is no such item. InputError: it is not a trait.
         """
-        wanted = self._runtime.wanted(as_of=as_of)
+        wanted = self._runtime.read_conditions(as_of=as_of)
         trait = self._trait(id, user_id, wanted)
         return Records(self._components.traits.evidence(self._tenant, trait, wanted.as_of))
 

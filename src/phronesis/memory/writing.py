@@ -104,13 +104,13 @@ class WriteVerbs(Verbs):
     def _remember(self, call: "edits.Call", scope: Scope, payload: Mapping[str, Any]) -> AddResult:
         """Record a call of `add`, unless an item with its external id has the same text."""
         names = external_ids.Names(self._components, self._tenant, scope.write_lane, payload)
-        held = [] if call.idempotency_key is not None else names.held()
+        held = [] if call.idempotency_key is not None else names.items_named()
         if held and len(held) == len(payload.get("messages", held)):
             return AddResult(held[0].entry_id, tuple(held))
         written = self._runtime.write(call, scope.write_lane, "item" if "kind" in payload else "add", payload)
         made, ended = self._runtime.items_changed_by(written)
         if not written.pending and not written.repeated:
-            made = (*made, *names.held(without=[str(item.external_id) for item in made]))
+            made = (*made, *names.items_named(without=[str(item.external_id) for item in made]))
         gated, degraded = self._runtime.gated(written), self._runtime.degraded(written)
         return AddResult(written.entry.id, made, gated, ended, pending=written.pending, degraded=degraded)
 
@@ -183,7 +183,7 @@ class WriteVerbs(Verbs):
         call = self._runtime.call(actor, idempotency_key, wait)
         payload["outcomes"] = self._outcomes(call, scope, payload, outcomes)
         if call.idempotency_key is None:
-            external_ids.Names(self._components, self._tenant, scope.write_lane, payload).held()
+            external_ids.Names(self._components, self._tenant, scope.write_lane, payload).items_named()
         written = self._runtime.write(call, scope.write_lane, "turn", payload)
         if call.wait and written.applied is not None and ingestion.is_immediate(written.applied.children):
             self._components.writer.follow(self._tenant, written)

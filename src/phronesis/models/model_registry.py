@@ -80,7 +80,7 @@ class ModelRegistry:
 
     def effective(self) -> list[EffectiveRole]:
         """Return the model of each role, in the order of the roles."""
-        asked = self._policy.asked()
+        asked = self._policy.roles_with_models()
         return [
             EffectiveRole(role, f"{asked[role].gateway}/{asked[role].model}" if role in asked else "rules")
             for role in ROLES

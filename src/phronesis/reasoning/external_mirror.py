@@ -179,7 +179,7 @@ class Mirror:
         known = self._unseen(tenant, None, None)
         wrong = sum(self._follow(whose, lane_id, anew=True) for lane_id in known)
         lanes = set(map(str, known))
-        strays = [one.id for one in whose.space.held(whose.of()) if one.facts.get("lane") not in lanes]
+        strays = [one.id for one in whose.space.list_documents(whose.of()) if one.facts.get("lane") not in lanes]
         whose.space.remove(strays)
         return wrong + len(strays)
 
@@ -196,7 +196,7 @@ class Mirror:
             self._follow(whose, lane_id)
         return self._compare(whose, lane_ids).strange
 
-    def standing(self, tenant: str) -> MirrorState:
+    def compare(self, tenant: str) -> MirrorState:
         """Compare index and database without changing anything."""
         whose = self._tenant(tenant)
         return MirrorState() if whose is None else self._compare(whose, None)
@@ -237,7 +237,7 @@ class Mirror:
                 late = mark.epoch != lane.epoch or bool(changed_items(unit, lane.lane_id, REASONING, after=mark.seq))
                 behind += late and bool(found.ids or lane.epoch)
         wheres = [whose.of()] if lane_ids is None else [whose.of(lane_id) for lane_id in lane_ids]
-        held = {document.id: document for where in wheres for document in whose.space.held(where)}
+        held = {document.id: document for where in wheres for document in whose.space.list_documents(where)}
         missing = sum(_differs(document, held.get(one)) for one, document in expected.items())
         return MirrorState(len(expected), behind, missing, len(held.keys() - expected.keys()))
 
@@ -279,7 +279,7 @@ class Mirror:
         if mark.stamp == 0 and not found.ids and lane.epoch == 0 and not anew:
             self._note_seen(whose, lane)  # the lane was always empty
             return None
-        held = {document.id: document for document in whose.space.held(whose.of(lane_id), vectors=anew)}
+        held = {document.id: document for document in whose.space.list_documents(whose.of(lane_id), vectors=anew)}
         right = {document.id: document for document in found.documents}
         put = [document for one, document in right.items() if _differs(document, held.get(one))]
         gone = sorted(held.keys() - right.keys())

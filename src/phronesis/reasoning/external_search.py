@@ -155,7 +155,7 @@ def check_index(mirror: Mirror | None, tenant: str) -> Iterator[Check]:
         return
     name = mirror.index.name
     try:
-        found = mirror.standing(tenant)
+        found = mirror.compare(tenant)
     except IndexUnavailable as error:
         remedy = "mend the cause; until then the database answers"
         yield replace(check_of(error, "index", remedy), level="warning")

@@ -68,7 +68,7 @@ class Rewriter:
     asker: StructuredClient | None = None
 
     @property
-    def how(self) -> str:
+    def writer(self) -> str:
         """The model or rules, with version; a refusal depends on it."""
         return RULES if self.asker is None else f"{self.asker.name} {PROMPT_VERSION} {RULES}"
 
@@ -89,7 +89,7 @@ class Rewriter:
         bodies: dict[str, list[Mapping[str, Any]]] = {
             WRITTEN_ROLE: [{"written": stated_of(block)} for block in made.blocks],
             TAKEN_OUT: [one.to_dict() for one in made.taken_out],
-            REFUSED: [{"how": self.how, **_members(one)} for one in made.violations],
+            REFUSED: [{"how": self.writer, **_members(one)} for one in made.violations],
         }
         return said + [
             Outcome(role=role, made_by=made.made_by, body=body, n=n)
@@ -278,8 +278,8 @@ class Migrator:
             found, how = self._outcome(call, source, _write(writer, call, source, key))
         except IdempotencyConflict as conflict:  # the same memory with different arguments
             found, how = self._earlier(call, source, str(conflict.details["entry_id"])), None
-        if found.status == "refused" and how != self.rewriter.how:
-            anew = derived_id(key, self.rewriter.how, dumps(source.payload))
+        if found.status == "refused" and how != self.rewriter.writer:
+            anew = derived_id(key, self.rewriter.writer, dumps(source.payload))
             found, _ = self._outcome(call, source, _write(writer, call, source, anew))
         return found
 

@@ -103,7 +103,7 @@ def find_asked_key(text: str) -> AskedKey | None:
     words = load_key_words()
     for part in reversed(_ENDS.split(text[:MAX_READ])):  # what is asked mostly stands at the end
         clause = part.strip()
-        found = _Clause(clause, words).asked() if 0 < len(clause) <= MAX_CLAUSE else None
+        found = _Clause(clause, words).read_key() if 0 < len(clause) <= MAX_CLAUSE else None
         if found is not None:
             return found
     return None
@@ -116,7 +116,7 @@ class _Clause:
         self.read = UnitText(text)
         self.words = words
 
-    def asked(self) -> AskedKey | None:
+    def read_key(self) -> AskedKey | None:
         """Return the key that the clause asks for."""
         if not self.read.units or self._tells():
             return None

@@ -231,7 +231,7 @@ class Hit:
     others: Sequence["Hit"] = ()
 
     @property
-    def met(self) -> bool:
+    def matches_question(self) -> bool:
         """Return whether it contains a word of the question, or stands out by similarity."""
         return self.coverage > 0.0 or self.shares.get("dense", 0.0) > 0.0
 
@@ -279,7 +279,7 @@ def best_hits(
         base, coverage = float(ranked[n].base[at]) - loss, float(signal.coverage[place])
         return Hit(n, row, score - loss, base, shares, coverage, cosine, signals_at(signal, place), others)
 
-    return [hit(leading[at], loss, [one for one in map(hit, more[at]) if one.met]) for at, loss in picked]
+    return [hit(leading[at], loss, [one for one in map(hit, more[at]) if one.matches_question]) for at, loss in picked]
 
 
 # Which stores a search covers, and how their results are merged.

@@ -219,7 +219,7 @@ class SentenceIntent:
     reason: str
 
     @property
-    def asked(self) -> bool:
+    def is_question(self) -> bool:
         """Return whether the sentence asks for information."""
         return self.intent != "chat"
 
@@ -243,7 +243,7 @@ def decide(message: Message) -> MessageIntent:
         return MessageIntent("chat", False, ("code without a word: nothing is asked",), ())
     judged = _in_company([judge(sentence) for sentence in message.sentences])
     needing = [one for one in judged if one.needs]
-    asked = needing or [one for one in judged if one.asked]
+    asked = needing or [one for one in judged if one.is_question]
     intent: Intent = asked[-1].intent if asked else "chat"  # earlier sentences lead up to the last
     reasons = list(dict.fromkeys(one.reason for one in (asked or judged)))
     return MessageIntent(intent, bool(needing), tuple(reasons[:4]) or ("nothing is asked",), judged)
@@ -252,11 +252,11 @@ def decide(message: Message) -> MessageIntent:
 def _in_company(judged: Sequence[SentenceIntent]) -> list[SentenceIntent]:
     """Adjust sentences by context: text after "translate …" is data; an error alone is a question."""
     out = list(judged)
-    asks = any(one.asked for one in judged)
+    asks = any(one.is_question for one in judged)
     for n, one in enumerate(judged):
         if one.intent == "act" and not one.needs and n == 0 and one.sentence.shows("text_work"):
             return [one]  # the rest is the text to work on
-        if not one.asked and not asks and one.sentence.shows("fault") and _is_of_a_thing(one.sentence):
+        if not one.is_question and not asks and one.sentence.shows("fault") and _is_of_a_thing(one.sentence):
             out[n] = SentenceIntent(one.sentence, "how_to", True, "something does not work")
     return out
 

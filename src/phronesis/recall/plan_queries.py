@@ -128,7 +128,7 @@ def sub_plan(store: str, queries: Sequence[SubQuery], limit: int, share: float) 
 
 
 def _parts(decided: MessageIntent) -> list[tuple[SubQuery, bool]]:
-    asked = [one for one in decided.sentences if one.asked]
+    asked = [one for one in decided.sentences if one.is_question]
     if len(asked) == 1:
         clauses = [part for part in asked[0].sentence.clauses if part.asks]
         found = [(part.text, judge(part).needs) for part in clauses]
@@ -307,7 +307,7 @@ def _beside(text: str, one: _Time, today: date, lean: int) -> _Time | None:
 
 def window_of(decided: MessageIntent, now: datetime) -> TimeWindow | None:
     """Return the window that a message asks about, or None."""
-    asked = [one for one in decided.sentences if one.asked and one.intent != "how_to"]
+    asked = [one for one in decided.sentences if one.is_question and one.intent != "how_to"]
     if not asked:
         return None
     text = " ".join(part for one in decided.sentences for part in _dated(one, decided))
@@ -326,7 +326,7 @@ def _dated(one: SentenceIntent, decided: MessageIntent) -> Sequence[str]:
     sentence = one.sentence
     if one.intent == "how_to":
         return ()
-    if not one.asked:
+    if not one.is_question:
         told = sentence.shows("told") or not (decided.needs or decided.intent in ("act", "advise"))
         return (sentence.text,) if told and not sentence.shows("chat") else ()
     if one.intent in ("act", "advise") and not (sentence.shows("recall") or one.needs):

@@ -176,7 +176,7 @@ class History:
             over: dict[str, Any] = {"ended": "retired", "ended_by": by if after.row is None else after.row.entry_id}
             if n in replaced:
                 over = {"ended": "superseded", "ended_by": replaced[n]}
-            out[n] = suspects.held(n, self.version.section(n, self.document.id, fields | over))
+            out[n] = suspects.quarantined_if_suspected(n, self.version.section(n, self.document.id, fields | over))
         return out
 
     def _ended_before(self, before: _AdjacentVersion, gone: Collection[str], by: Mapping[str, Item]) -> Iterator[Patch]:
@@ -317,7 +317,7 @@ class _VersionWriter:
         suspects = suspected_texts(self.outcomes)
         fields = self.version.type_and_metadata(self.document) | self.view.scope_fields()
         return {
-            n: suspects.held(n, self.version.section(n, self._document_id, fields))
+            n: suspects.quarantined_if_suspected(n, self.version.section(n, self._document_id, fields))
             for n in range(len(self.version.words))
             if n not in self.diff.kept
         }

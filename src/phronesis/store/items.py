@@ -64,14 +64,14 @@ class ItemHead(NamedTuple):
     version: int
 
     @property
-    def kept(self) -> bool:
+    def is_current(self) -> bool:
         """Return whether it is neither archived nor ended."""
         return self.status == "active" and self.ended is None
 
     @property
     def live(self) -> bool:
         """Return whether ordinary reads show it."""
-        return self.kept and self.quarantine is None
+        return self.is_current and self.quarantine is None
 
 
 def read_heads(unit: Unit, lane_id: int, ids: Iterable[str]) -> dict[str, ItemHead]:

@@ -66,7 +66,7 @@ def begin_trends(work: ReflectionState, proposed: Iterable[NewTrend]) -> None:
             work.refuse(NEW_TRENDS, NO_NEW_EVIDENCE, "none of its evidence is a memory of this user", content)
         elif (known := work.find_same_text(content)) is not None:
             confirm(work, Reinforcement(trait_id=known, new_evidence_ids=proposal.evidence_ids), operation=NEW_TRENDS)
-        elif work.taken_back(content, {memory.id for memory in memories}):
+        elif work.was_retracted(content, {memory.id for memory in memories}):
             work.refuse(NEW_TRENDS, TAKEN_BACK, "a person took it back", content)
         else:
             window = _window(work.entry.recorded_at, proposal.window_days)
@@ -150,7 +150,7 @@ def begin_behaviours(work: ReflectionState, proposed: Iterable[NewBehavior]) -> 
             work.refuse(NEW_BEHAVIOURS, TOO_FEW, reason, content)
         elif _of_one_conversation(fresh):
             work.refuse(NEW_BEHAVIOURS, ONE_CONVERSATION, "all its memories are of one conversation", content)
-        elif work.taken_back(content, ids):
+        elif work.was_retracted(content, ids):
             work.refuse(NEW_BEHAVIOURS, TAKEN_BACK, "a person took it back", content)
         else:
             made = work.begin(content, fresh, subtype="behavior", context=context_of(proposal.context))

@@ -326,7 +326,7 @@ class ReflectionState:
         found = [trait for trait in self.traits.values() if form_of(trait.content) == form]
         return min(found, key=lambda trait: bool(trait.data.get(SIDES))).id if found else None
 
-    def taken_back(self, content: str, evidence: AbstractSet[str], *, subtype: str = "behavior") -> bool:
+    def was_retracted(self, content: str, evidence: AbstractSet[str], *, subtype: str = "behavior") -> bool:
         """Return whether a person retracted a trait with this text, or one of its subtype with half of this evidence.
 
         Such a trait is not created again. Only the same subtype is compared by evidence, since an upgrade shares the

@@ -121,7 +121,7 @@ class Reflector:
         writer.write(tenant, name, verb=REFLECT, payload=payload, actor="worker")
         return True
 
-    def came_to(self, tenant: str, entry: Entry) -> ReflectionCycle:
+    def reflection_of_entry(self, tenant: str, entry: Entry) -> ReflectionCycle:
         """Return the reflection of an entry, or the one that already did its work."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, entry.lane_id)

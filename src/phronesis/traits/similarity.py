@@ -115,7 +115,7 @@ def centre_cosines(cosines: Floats, readings: Sequence[MemoryFeatures], ground: 
     return np.where(known[:, None] & known[None, :], left, np.nan).astype(np.float32)
 
 
-def apart(left: Floats, ground: Mask) -> Floats:
+def subtract_neighbours(left: Floats, ground: Mask) -> Floats:
     """Return centred cosines less what each memory has of them with its nearest in ``ground`` anyway.
 
     Some vectors are near to many others; what counts is how much nearer two are than their surroundings. It is
@@ -257,7 +257,9 @@ def likeness_of(
             ground[list(habit)[: max(0, len(habit) - HABIT)]] = False
         left = centre_cosines(np.asarray(cosine([one.id for one in readings]), np.float32), readings, ground)
         if not np.isnan(left).all():
-            return MemorySimilarity(_together(standard(apart(left, ground), ground), readings, levels), levels)
+            return MemorySimilarity(
+                _together(standard(subtract_neighbours(left, ground), ground), readings, levels), levels
+            )
     return MemorySimilarity(_shared(readings, behaviour=SAME_BEHAVIOUR, word=SAME_WORD), BY_WORDS)
 
 

@@ -95,7 +95,7 @@ def _upgrade_refusal(work: ReflectionState, operation: Upgrade) -> tuple[str, st
     if made or work.find_same_text(operation.new_content) is not None:
         return KNOWN, "the same traits, or the same words, made one already"
     ids = frozenset().union(*(work.supporting(trait.id) for trait in members))
-    if work.taken_back(operation.new_content, ids, subtype=operation.new_subtype):
+    if work.was_retracted(operation.new_content, ids, subtype=operation.new_subtype):
         return TAKEN_BACK, "a person took it back"
     return None
 

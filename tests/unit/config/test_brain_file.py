@@ -91,7 +91,7 @@ def test_a_file_is_read(folder: Path) -> None:
     assert (embed.prefix_scheme, embed.dimension) == ("qwen3", 1024)
     assert policy.role("plan") is None
     assert policy.role("rerank") is None
-    assert list(policy.asked()) == ["extract", "learn", "embed"]
+    assert list(policy.roles_with_models()) == ["extract", "learn", "embed"]
     assert policy.limits.cost_per_day == 5.0
     assert policy.prices["qwen3:4b"].output == 0.5
 

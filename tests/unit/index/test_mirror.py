@@ -43,7 +43,7 @@ class Shaky:
         return space
 
     @property
-    def held(self) -> dict[str, OutsideDocument]:
+    def list_documents(self) -> dict[str, OutsideDocument]:
         return {document.id: document for space in self.index.made.values() for document in space.matching({})}
 
 
@@ -73,7 +73,7 @@ def memory(sqlite_url: str, index: Shaky) -> Iterator[Memory]:
 
 
 def by_id(index: Shaky) -> dict[str, tuple[str, Any]]:
-    return {one: (found.text, found.facts.get("claim_status")) for one, found in index.held.items()}
+    return {one: (found.text, found.facts.get("claim_status")) for one, found in index.list_documents.items()}
 
 
 def hits(memory: Memory, query: str = "formate copper", **given: Any) -> list[str]:
@@ -89,7 +89,7 @@ def checked(memory: Memory) -> Check:
 def test_an_item_and_each_claim_are_documents_with_what_they_are_found_by(memory: Memory, index: Shaky) -> None:
     item = added(memory, COPPER, CHINESE)
     memory.flush()
-    held = index.held
+    held = index.list_documents
     assert set(held) == {item.id, f"{item.id}::claim::c1", f"{item.id}::claim::c2"}
     whole, claim = held[item.id], held[f"{item.id}::claim::c1"]
     assert (whole.text, whole.facts["doc_type"]) == (item.content, "item")
@@ -142,11 +142,11 @@ def test_what_it_holds_is_not_believed(memory: Memory, index: Shaky) -> None:
     memory.reasoning.add(block({**COPPER, "claim_id": "o"}), user_id="someone else")
     memory.flush()
     space = index.space
-    kept = list(space.held({}, vectors=True))
+    kept = list(space.list_documents({}, vectors=True))
     memory.items.archive(gone.id)
     memory.items.retract(held.id)
     memory.flush()
-    lane = index.held[item.id].facts["lane"]
+    lane = index.list_documents[item.id].facts["lane"]
     theirs = [one for one in kept if one.facts["lane"] != lane]
     stale = [replace(one, text="stale") for one in kept if one not in theirs]
     nobody = "0" * 8 + "-0000-4000-8000-" + "0" * 12 + "::claim::c1"
@@ -160,7 +160,7 @@ def test_what_it_holds_is_not_believed(memory: Memory, index: Shaky) -> None:
     assert not checked(memory).ok
     assert memory.reasoning.rebuild_index().repaired_outside == 9
     assert checked(memory).ok
-    assert index.held.keys() == {
+    assert index.list_documents.keys() == {
         document.id for document in kept if "::claim::" not in document.id or document.id.endswith(("c1", "o"))
     } - {gone.id, held.id}
 
@@ -170,7 +170,7 @@ def test_it_is_repaired_whole(memory: Memory, index: Shaky, harm: str) -> None:
     item = added(memory, COPPER, CHINESE)
     memory.flush()
     space = index.space
-    right = {document.id: document for document in space.held({}, vectors=True)}
+    right = {document.id: document for document in space.list_documents({}, vectors=True)}
     claim = right[f"{item.id}::claim::c1"]
     harmed = {
         "text": replace(claim, text="other words"),
@@ -185,7 +185,7 @@ def test_it_is_repaired_whole(memory: Memory, index: Shaky, harm: str) -> None:
         space.put([harmed[harm]])
     assert checked(memory).ok is (harm in {"nothing", "vector"})  # vectors are read by a repair alone
     assert memory.reasoning.rebuild_index().repaired_outside == (harm != "nothing")
-    again = {document.id: document for document in space.held({}, vectors=True)}
+    again = {document.id: document for document in space.list_documents({}, vectors=True)}
     assert again.keys() == right.keys()
     for one, document in again.items():
         assert (document.text, document.facts) == (right[one].text, right[one].facts)

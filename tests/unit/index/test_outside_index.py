@@ -22,7 +22,7 @@ def document(name: str, axis: int, **facts: str | int) -> OutsideDocument:
 
 
 def names(space: Space, **where: list[str]) -> list[str]:
-    return sorted(found.id for found in space.held(where))
+    return sorted(found.id for found in space.list_documents(where))
 
 
 @pytest.fixture(params=["memory", "chroma"])
@@ -62,12 +62,12 @@ def test_documents_are_put_found_replaced_and_taken_away(reopened: Opened) -> No
     assert space.nearest(AXES[1], {"store": ["a"], "lane": ["2", "1"]}, limit=1) == ["a2"]
     assert space.nearest(AXES[1], {"store": ["nobody"]}, limit=3) == []
     space.put([OutsideDocument("a1", "other", {"store": "a", "lane": "3"}, AXES[3])])
-    kept = {found.id: found for found in reopened().space("model", 4).held({"store": ["a"]}, vectors=True)}
+    kept = {found.id: found for found in reopened().space("model", 4).list_documents({"store": ["a"]}, vectors=True)}
     assert (kept["a1"].text, kept["a1"].facts) == ("other", {"store": "a", "lane": "3"})
     assert kept["a2"].facts == {"store": "a", "lane": "2", "version": 7}
     assert np.array_equal(kept["a1"].vector, AXES[3])  # type: ignore[arg-type]
     space = reopened().space("model", 4)
-    assert next(space.held({"lane": ["2"]})).vector is None
+    assert next(space.list_documents({"lane": ["2"]})).vector is None
     space.remove(["a2", "never there"])
     space.clear({"store": ["b"]})
     assert names(space, lane=["1", "2", "3"]) == ["a1"]

@@ -203,13 +203,13 @@ def get_context(caller: Reading, context_id: str) -> Response:
 @activity_router.get("/requests", responses=gives(Page[RequestRecord], headers=_NEXT))
 def list_requests(request: Request, caller: Administering, wanted: Annotated[RequestsQuery, Query()]) -> Response:
     """List the requests that the server answered, newest first; an admin's key."""
-    return page_response(request, caller.memory.admin.requests(**wanted.given()))
+    return page_response(request, caller.memory.admin.requests(**wanted.arguments()))
 
 
 @activity_router.get("/requests/latencies", responses=gives(list[RouteLatency]))
 def list_latencies(caller: Administering, wanted: Annotated[LatenciesQuery, Query()]) -> Response:
     """Return the median and 95th percentile of the times of requests by route; an admin's key."""
-    return answer(caller.memory.admin.latencies(**wanted.given()))
+    return answer(caller.memory.admin.latencies(**wanted.arguments()))
 
 
 @activity_router.get("/unlearned", responses=gives(Page[UnlearnedText], headers=_NEXT))

@@ -19,15 +19,15 @@ class Form(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
-    def given(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """Return the given fields as arguments of a verb."""
         return {name: value for name in self.model_fields_set if (value := getattr(self, name)) is not None}
 
     def of(self, caller: Caller) -> dict[str, Any]:
-        """Return `given`; Forbidden where it looks across the tenant, and the caller may not."""
+        """Return `arguments`; Forbidden where it looks across the tenant, and the caller may not."""
         if getattr(self, "across", None) is not None:
             caller.require_role(Role.ADMIN)
-        return self.given()
+        return self.arguments()
 
 
 class Body(Form):

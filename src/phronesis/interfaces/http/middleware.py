@@ -90,7 +90,7 @@ class Watch:
             scope["method"], propagate.extract(dict(headers)), kind=trace.SpanKind.SERVER, record_exception=False
         )
 
-    def seen(self, scope: Scope, span: trace.Span, status: int, seconds: float) -> None:
+    def record_result(self, scope: Scope, span: trace.Span, status: int, seconds: float) -> None:
         """Record the result of a request; status 0 means that nothing was sent."""
         declared, method, state = scope.get("route"), scope["method"], scope.get("state", {})
         route: str = getattr(declared, "path_format", None) or getattr(declared, "path", None) or "unknown"
@@ -254,7 +254,7 @@ class Gate:
                     raise
                 await problems.unexpected_response(request, error)(scope, receive, sending)
             finally:
-                self.watch.seen(scope, span, status, time.perf_counter() - started)
+                self.watch.record_result(scope, span, status, time.perf_counter() - started)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         """Refuse a foreign host name (DNS rebinding), cross-site writes, and a body that is too large."""

@@ -87,7 +87,7 @@ class Page(ReadScope):
 
     def named(self) -> dict[str, Any]:
         """Return the given fields, with the page's size."""
-        return {**self.given(), "limit": self.limit}
+        return {**self.arguments(), "limit": self.limit}
 
 
 class QuarantineQuery(ExtendedWindow):

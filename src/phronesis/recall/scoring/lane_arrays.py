@@ -123,7 +123,7 @@ class Layout:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def beside(self, places: Rows, step: int) -> tuple[Rows, Mask]:
+    def neighbours(self, places: Rows, step: int) -> tuple[Rows, Mask]:
         """Return the places ``step`` further on, and a mask of those in the same session.
 
         Ignore the others.

@@ -129,7 +129,7 @@ def length(signals: Signals, places: Rows) -> Floats:
 
 def previous_asks(signals: Signals, places: Rows) -> Floats:
     """1 if the text before ends with a question mark: this may be the answer."""
-    there, inside = signals.lane.layout.beside(places, -1)
+    there, inside = signals.lane.layout.neighbours(places, -1)
     return np.where(inside, _flag(signals, there, ASKS), np.float32(0))
 
 
@@ -143,7 +143,7 @@ def _flag(signals: Signals, places: Rows, flag: int) -> Floats:
 
 
 def _values_beside(signals: Signals, values: Floats, places: Rows, step: int) -> Floats:
-    there, inside = signals.lane.layout.beside(places, step)
+    there, inside = signals.lane.layout.neighbours(places, step)
     return np.where(inside, values[there], np.float32(0))
 
 
