@@ -82,7 +82,7 @@ class Reflector:
         return {name: payload[name] for name in ("last", "recalled") if name in payload}
 
     def since(self, tenant: str, name: LaneName, seen: Mapping[str, Any]) -> ReflectionCycle | None:
-        """Return the last reflection if it is not the one in ``current_view``, else None."""
+        """Return the last reflection if it is not the one in ``seen``, else None."""
         with self._open(tenant, name) as view:
             last = None if view is None else last_cycle(view)
         return None if last is None or last.id == seen.get("last") else cycle_of(last)

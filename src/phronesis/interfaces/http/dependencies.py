@@ -1,11 +1,13 @@
-"""Dependencies of routes: the caller and its role, ids in paths, idempotency keys and versions of writes."""
+"""Dependencies of routes: the caller and its role, ids in paths, idempotency keys and versions of writes; uploads."""
 
 import re
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import unquote
 
-from fastapi import Depends, Header, Query, Request
+from fastapi import Depends, Header, Query, Request, UploadFile
 from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPBearer
 from starlette.convertors import Convertor, register_url_convertor
@@ -15,6 +17,8 @@ from phronesis.core.api_keys import Role
 from phronesis.errors import InputError, Unauthenticated
 from phronesis.interfaces.authentication import Authenticator, Caller
 from phronesis.interfaces.http import PREFIX
+from phronesis.memory import Memory
+from phronesis.resources.documents import IngestedResource
 
 BEARER: Final = HTTPBearer(
     auto_error=False, bearerFormat="phr_…", description="An API key, as `phronesis serve keys create` prints it."
@@ -167,3 +171,37 @@ def version_of(tag: str | None) -> int | None:
 def etag(version: int) -> dict[str, str]:
     """Return the ETag header of an item's version."""
     return {"ETag": f'"{version}"'}
+
+
+# Uploaded files, over HTTP and on the pages.
+
+_ENDING: Final = re.compile(r"\.[A-Za-z0-9]{1,16}")
+"""A file extension that may select a reader. Any other is dropped; a long one would exceed the name limit of most file
+systems, which is in bytes.
+"""
+
+MAX_NAME: Final = 200
+"""Maximum characters of an uploaded file's name, the last ones: they include its extension."""
+
+
+def ingest_upload(
+    memory: Memory, file: UploadFile, *, uri: str | None, title: str | None, **more: Any
+) -> IngestedResource:
+    """Ingest an uploaded file; readers examine its extension and content, as for a file on disk.
+
+    A name given again is a new version of the same document, as with a file that is ingested by path.
+    """
+    name = Path(file.filename or "").name[-MAX_NAME:]
+    if not name:
+        raise InputError("the file needs a name: its ending says how it is read", field="file")
+    most = memory.admin.components.documents.max_bytes
+    body = file.file.read(most + 1)
+    if len(body) > most:
+        raise InputError(
+            f"file: it has more than resources.max_bytes ({most:,}); split it, or raise the limit", field="file"
+        )
+    ending = Path(name).suffix
+    with tempfile.TemporaryDirectory(prefix="phronesis-upload-") as folder:
+        path = Path(folder, f"upload{ending if _ENDING.fullmatch(ending) else ''}")
+        path.write_bytes(body)
+        return memory.resources.ingest(path=path, uri=uri or f"upload:{name}", title=title or name, **more)

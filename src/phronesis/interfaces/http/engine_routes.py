@@ -28,9 +28,8 @@ from phronesis.experience.laws.records import (
 )
 from phronesis.interfaces.authentication import Caller
 from phronesis.interfaces.http import PREFIX, bodies, queries
-from phronesis.interfaces.http.dependencies import RUN, Administering, Reading, Writing, Written
+from phronesis.interfaces.http.dependencies import RUN, Administering, Reading, Writing, Written, ingest_upload
 from phronesis.interfaces.http.openapi import answer, creates, gives, page_response
-from phronesis.interfaces.uploads import ingest_upload
 from phronesis.reasoning.laws.item_records import LearnResult, ReasoningItem, RunRecord
 from phronesis.reasoning.laws.records import Review
 from phronesis.resources.documents import IngestedResource, Resource

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from phronesis.core.entries import DOCUMENT, SECTION, DocumentRow
 from phronesis.core.items import Item
 from phronesis.errors import NotFound
-from phronesis.interfaces.uploads import ingest_upload
+from phronesis.interfaces.http.dependencies import ingest_upload
 from phronesis.interfaces.web.pages.memories import list_kind
 from phronesis.interfaces.web.rendering import address, back, back_with_notice, item_address, make_router, page
 from phronesis.interfaces.web.session import FormText, Notice, Visiting, Visitor, Writing
