@@ -48,7 +48,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A claim as written. ``test`` is plain JSON in which `claim_test.validate_test` finds no error."""
+    """A claim as written. ``test`` is plain JSON in which `facts.validate_test` finds no error."""
 
     claim_id: str
     status: ClaimStatus
