@@ -14,6 +14,7 @@ from phronesis.core.context import UNRECOGNISED, UnlearnedText
 from phronesis.core.proposals import DUPLICATE
 from phronesis.errors import InputError, NotFound
 from phronesis.recall import browse
+from phronesis.store import activity_log
 from phronesis.store.activity_log import RequestRow, user_number
 from phronesis.store.schema import composed_contexts, metadata
 from phronesis.uuid7 import new_id
@@ -161,15 +162,16 @@ def test_the_log_goes_with_its_session_and_its_user(memory: Memory) -> None:
 
 
 @pytest.mark.both_databases
-def test_the_newest_are_kept(database_url: str) -> None:
+def test_the_newest_are_kept(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(activity_log, "PRUNED_AFTER", 4)
     with Memory.open(database_url, policy={**POLICY, "activity": {"contexts": 3, "requests": 2, "days": 7}}) as memory:
         memory.add(PARIS, user_id="lin")
         for n in range(8):
             memory.compose_context(f"s{n}", "Where do I live?", user_id="lin")
             note(memory, request("GET /", at=n))
             memory.admin.components.activity.settle(memory.admin.tenant)
-        assert len(memory.admin.contexts(user_id="lin")) == 3
-        assert len(memory.admin.requests()) == 2
+        assert len(memory.admin.contexts(user_id="lin")) <= 3 + 3
+        assert len(memory.admin.requests()) <= 2 + 3
         note(memory, *(request("GET /late", at=30 * 86_400_000_000) for _ in range(4)))
         assert {one.route for one in memory.admin.requests()} == {"GET /late"}
 

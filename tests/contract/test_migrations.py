@@ -1,5 +1,6 @@
 """Databases are made and upgraded to the schema that the code believes in, on both databases, whoever comes first."""
 
+import hashlib
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from phronesis import Memory
 from phronesis.errors import SchemaMissing, SchemaTooNew, StorageError
 from phronesis.store import schema
 from phronesis.store.database import SEARCH_PATH, Database, connect
-from phronesis.store.migrations import HEAD, open_schema, read_version, upgrade
+from phronesis.store.migrations import HEAD, open_schema, read_version, sqlite_statements, upgrade
 from phronesis.store.schema import RESOURCE_TABLES
 from postgres_databases import Databases, _url
 
@@ -60,6 +61,12 @@ def test_tables_of_resources_have_a_schema_of_their_own(postgres_dsn: str) -> No
         ).fetchall()
     wanted = {("phronesis_resources" if table in RESOURCE_TABLES else "phronesis", table.name) for table in EVERY}
     assert {*found} == wanted | {("phronesis", "alembic_version")}
+
+
+def test_a_schema_of_other_statements_has_a_migration_of_its_own() -> None:
+    worded = "\n".join(sorted(" ".join(statement.split()) for statement in sqlite_statements()))
+    # With another digest, write the migration that brings existing databases there, and give HEAD its number.
+    assert (HEAD, hashlib.sha256(worded.encode()).hexdigest()[:16]) == ("0006", "7d7777180d280b9f")
 
 
 FIRST = """

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from phronesis import Memory
 from phronesis.core.results import ReferenceResult
+from phronesis.log.recorder import RecordedEntry, Recorder
 
 WORDS = "# Alarm\n\nPress TEST once a month."
 POLICY = {
@@ -74,6 +76,22 @@ def test_why_a_reference_is_not_taken_in_is_said(memory: Memory) -> None:
     assert later[5].why
     assert done.to_dict()["referred"][1]["code"] == "type"
     assert memory.admin.rebuild(verify=True).equal
+
+
+def test_documents_are_there_on_return_though_another_process_interpreted_the_turn(database_url: str) -> None:
+    append = Recorder.append
+    with Memory.open(database_url, policy=POLICY) as memory, Memory.open(database_url, policy=POLICY) as other:
+
+        def overtaken(recorder: Recorder, tenant: str, *given: Any) -> RecordedEntry:
+            recorded = append(recorder, tenant, *given)
+            lane_id, seq = recorded.entry.lane_id, recorded.entry.seq
+            other.admin.components.writer.interpreter.drain(tenant, lane_id, until=seq)
+            return recorded
+
+        with mock.patch.object(Recorder, "append", overtaken):
+            done = memory.commit_turn("s", {"messages": SAID, "refs": [artifact(text=WORDS)]})
+        [document] = memory.get_all(kinds=["document"])
+        assert [one.document_id for one in done.referred] == [document.id]
 
 
 def test_what_the_policy_switches_off_is_said(database_url: str) -> None:

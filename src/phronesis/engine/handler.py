@@ -110,9 +110,9 @@ class Handler:
 
     ``version`` is written into new entries; ``older`` keeps the ``apply`` of versions that entries still carry.
     ``prepare`` is None where the entry contains everything. ``quick``: preparation uses rules and a few indexed rows,
-    so that an entry is prepared before it is recorded and applied in the same transaction. ``separable``: its outcomes
-    are independent, so that an erasure removes the dependent ones and keeps the rest; otherwise all are prepared again,
-    and until then ``apply`` sees none of them.
+    so that many entries are prepared and applied in one transaction. ``separable``: its outcomes are independent, so
+    that an erasure removes the dependent ones and keeps the rest; otherwise all are prepared again, and until then
+    ``apply`` sees none of them.
     """
 
     verb: str

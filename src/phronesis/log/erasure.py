@@ -5,6 +5,7 @@ Entries and commitments stay, so that the chain verifies before and after an era
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -246,15 +247,15 @@ def _replace_spans(text: str, spans: Sequence[Span], places: Sequence[int]) -> t
     """
     out: list[str] = []
     at = 0
-    grown: list[int] = []
+    grown = [0]
     for span in spans:
         shown = marker(span.kind) + "\n" * text.count("\n", span.start, span.end)
         out += [text[at : span.start], shown]
-        grown.append(len(shown) - (span.end - span.start))
+        grown.append(grown[-1] + len(shown) - (span.end - span.start))
         at = span.end
 
     def moved(place: int) -> int:
-        before = [span for span in spans if span.start < place]
-        return max(place, before[-1].end if before else 0) + sum(grown[: len(before)])
+        before = bisect_left(spans, place, key=attrgetter("start"))
+        return max(place, spans[before - 1].end if before else 0) + grown[before]
 
     return "".join([*out, text[at:]]), [moved(place) for place in places]

@@ -216,8 +216,8 @@ class Runtime:
         written = self._components.writer.write(
             self.tenant, lane, verb=verb, payload=given, actor=call.actor, idempotency_key=key, wait=call.wait
         )
-        # Child entries that an entry asks for are interpreted in the background.
-        more = written.pending or (written.applied is not None and bool(written.applied.children))
+        # Child entries that an entry asks for are interpreted in the background, whoever interpreted the entry.
+        more = written.applied is None or bool(written.applied.children)
         self.wake(pending=more, everywhere=False)
         return written
 

@@ -21,7 +21,9 @@ from phronesis.store.lanes import find_lane
 from phronesis.telemetry import traced
 
 if TYPE_CHECKING:
+    from phronesis.core.results import ReferenceResult
     from phronesis.engine import edits, entry_applier
+    from phronesis.engine.writer import WriteResult
     from phronesis.memory import external_ids
     from phronesis.resources import ingestion
     from phronesis.store import items as item_rows
@@ -185,18 +187,21 @@ class WriteVerbs(Verbs):
         if call.idempotency_key is None:
             external_ids.Names(self._components, self._tenant, scope.write_lane, payload).items_named()
         written = self._runtime.write(call, scope.write_lane, "turn", payload)
-        if call.wait and written.applied is not None and ingestion.is_immediate(written.applied.children):
+        referred = self._references_of(written)
+        # By a call under a known key, only what it interpreted itself is waited for.
+        if call.wait and ingestion.is_immediate(referred) and not (written.repeated and written.applied is None):
             self._components.writer.follow(self._tenant, written)
+            referred = self._references_of(written)
         made, ended = self._runtime.items_changed_by(written)
         gated, degraded = self._runtime.gated(written), self._runtime.degraded(written)
-        referred = (
-            ()
-            if written.pending
-            else ingestion.reference_results(self._components.database, self._tenant, written.entry)
-        )
         return CommitResult(
             written.entry.id, made, gated, ended, pending=written.pending, degraded=degraded, referred=referred
         )
+
+    def _references_of(self, written: "WriteResult") -> "Sequence[ReferenceResult]":
+        if written.pending:
+            return ()
+        return ingestion.reference_results(self._components.database, self._tenant, written.entry)
 
     def _outcomes(
         self, call: "edits.Call", scope: Scope, payload: Mapping[str, Any], given: object

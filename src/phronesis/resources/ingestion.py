@@ -203,9 +203,10 @@ def extend_turns(handler: Handler, rules: ResourceRules) -> Handler:
     return replace(handler, prepare=prepared, apply=apply)
 
 
-def is_immediate(children: Sequence[ChildEntry]) -> bool:
-    """Return whether there are child entries and none needs a page to be fetched, so the caller can wait for them."""
-    return bool(children) and not any(one.payload.get("mode") in _FETCHED for one in children)
+def is_immediate(referred: Sequence[ReferenceResult]) -> bool:
+    """Return whether references become documents and none needs a page to be fetched, so the caller can wait for it."""
+    modes = {one.mode for one in referred if one.mode is not None}
+    return bool(modes) and modes.isdisjoint(_FETCHED)
 
 
 def _decide_modes(entry: Entry, rules: ResourceRules) -> Iterator[dict[str, Any]]:

@@ -22,6 +22,9 @@ from phronesis.store.write_behind import WriteBehind
 MAX_WAITING: Final = 4_096
 """Maximum number of rows waiting in this process; the oldest are dropped."""
 
+PRUNED_AFTER: Final = 64
+"""Number of rows of a table after which what is over the limits is deleted again, which reads the whole table."""
+
 _DAY: Final = 86_400_000_000
 """Microseconds."""
 
@@ -74,6 +77,8 @@ class ActivityLog(WriteBehind[_Row]):
         super().__init__(database, most=MAX_WAITING)
         self.limits = limits
         self.wake = wake
+        self._unpruned: dict[tuple[str, str], int] = {}
+        """By tenant and table, the number of rows written since the last deletion; without one, it is due."""
 
     def note_context(self, tenant: str, row: ContextRow) -> None:
         """Queue a context. Never fails and never blocks."""
@@ -88,7 +93,7 @@ class ActivityLog(WriteBehind[_Row]):
             self.wake()
 
     def store(self, unit: Unit, notes: Sequence[_Row]) -> None:
-        """Write rows, and delete what is over the limits."""
+        """Write rows, and now and then delete what is over the limits."""
         for table, record, kept in (
             (composed_contexts, ContextRow, self.limits.contexts),
             (answered_requests, RequestRow, self.limits.requests),
@@ -96,7 +101,12 @@ class ActivityLog(WriteBehind[_Row]):
             some = [row for row in notes if isinstance(row, record)]
             if some:
                 insert_ignore(unit, table, [{"tenant_id": unit.tenant, **asdict(row)} for row in some])
-                _delete_over(unit, table, kept, oldest=max(row.at for row in some) - self.limits.days * _DAY)
+                place = (unit.tenant, table.name)
+                written = self._unpruned.get(place, PRUNED_AFTER) + len(some)
+                if written >= PRUNED_AFTER:
+                    _delete_over(unit, table, kept, oldest=max(row.at for row in some) - self.limits.days * _DAY)
+                    written = 0
+                self._unpruned[place] = written
 
 
 def _delete_over(unit: Unit, table: sa.Table, kept: int, *, oldest: int) -> None:

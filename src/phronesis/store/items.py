@@ -85,7 +85,6 @@ def _heads(dialect: str) -> sa.Select[Any]:
 
 
 @cache
-@cache
 def _by_ids(dialect: str) -> sa.Select[Any]:
     return sa.select(*COLUMNS).where(*listed_in_lane(items.c.id, dialect))
 

@@ -49,9 +49,12 @@ class WriteBehind(ABC, Generic[_Note]):
         if not self._writing.acquire(blocking=patient):
             return False
         try:
+            mine: dict[str, list[tuple[str, _Note]]] = {}
             with self._lock:
-                tenants = dict.fromkeys(owner for owner, _ in self._waiting if tenant in (None, owner))
-            done = [self._write(one, patient=patient) for one in tenants]
+                for waiting in self._waiting:
+                    if tenant in (None, waiting[0]):
+                        mine.setdefault(waiting[0], []).append(waiting)
+            done = [self._write(one, notes, patient=patient) for one, notes in mine.items()]
             return all(done)
         finally:
             self._writing.release()
@@ -60,9 +63,7 @@ class WriteBehind(ABC, Generic[_Note]):
         """Write the notes of all tenants, unless another writer holds the lock."""
         self.settle(patient=False)
 
-    def _write(self, tenant: str, *, patient: bool) -> bool:
-        with self._lock:
-            mine = [one for one in self._waiting if one[0] == tenant]
+    def _write(self, tenant: str, mine: Sequence[tuple[str, _Note]], *, patient: bool) -> bool:
         try:
             with self.database.transaction(tenant, "derive", patient=patient) as unit:
                 self.store(unit, [note for _, note in mine])
