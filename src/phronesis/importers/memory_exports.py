@@ -7,6 +7,7 @@ agent adds what is new.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from phronesis.core.serialization import digest
@@ -97,12 +98,16 @@ MEM0: Final = json_format(
     lacks="no memory with words",
     parse=_memory,
 )
-LANGGRAPH: Final = json_format(
-    "items of a LangGraph store, as LangMem keeps them: objects with a namespace, a key and a value",
-    inside=INSIDE,
+LANGGRAPH: Final = replace(
+    json_format(
+        "items of a LangGraph store, as LangMem keeps them: objects with a namespace, a key and a value",
+        inside=INSIDE,
+        fits=lambda given: "value" in given,
+        lacks="no item with a value",
+        parse=_stored_item,
+    ),
+    # By a value alone, any file would be taken for one where no format is named.
     fits=lambda given: "value" in given and ("key" in given or "namespace" in given),
-    lacks="no item with a value",
-    parse=_stored_item,
 )
 
 

@@ -57,7 +57,6 @@ LONGEST_WAIT_SECONDS: Final = 10.0
 
 Waits double, with jitter as wide as the first wait (AWS, 'Exponential backoff and jitter').
 """
-_QUIET: Final = logging.NullHandler()
 TURN_SECONDS: Final = 0.05
 """Interval in seconds at which a waiting call checks for cancellation."""
 
@@ -84,18 +83,20 @@ class CallPolicy:
 
         A server's retry-after is respected, unless it exceeds the remaining time.
         """
-        for attempt in _stamina().retry_context(
-            on=lambda error: _pause(error, limits),
-            attempts=self._tries,
-            timeout=limits.left or 0.001,  # stamina warns of 0
-            wait_initial=FIRST_WAIT_SECONDS,
-            wait_max=LONGEST_WAIT_SECONDS,
-            wait_jitter=FIRST_WAIT_SECONDS,
-        ):
-            with attempt:
-                limits.check()
-                with self._place(limits):
-                    return call(limits)
+        stamina = _stamina()
+        with _quiet():
+            for attempt in stamina.retry_context(
+                on=lambda error: _pause(error, limits),
+                attempts=self._tries,
+                timeout=limits.left or 0.001,  # stamina warns of 0
+                wait_initial=FIRST_WAIT_SECONDS,
+                wait_max=LONGEST_WAIT_SECONDS,
+                wait_jitter=FIRST_WAIT_SECONDS,
+            ):
+                with attempt:
+                    limits.check()
+                    with self._place(limits):
+                        return call(limits)
         raise AssertionError  # pragma: no cover - the last attempt raises what it met
 
     @contextmanager
@@ -117,13 +118,26 @@ def _pause(error: Exception, limits: Limits) -> bool | float:
     return float(wanted) if wanted < limits.left else False
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Suppress stamina's retry warnings in this thread: the ledger records retries, and the caller sees the result."""
+    logger, thread = logging.getLogger("stamina"), threading.get_ident()
+
+    def is_elsewhere(record: logging.LogRecord) -> bool:
+        return record.thread != thread
+
+    logger.addFilter(is_elsewhere)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_elsewhere)
+
+
 def _stamina() -> Any:
     try:
         import stamina  # noqa: PLC0415 - comes with the extra
     except ImportError as error:
         raise MissingExtra('roles that ask a server need: pip install "phronesis[models]"') from error
-    # It warns of every retry, which the ledger has; a program that wants to hear of them gives the logger a handler.
-    logging.getLogger("stamina").addHandler(_QUIET)
     return stamina
 
 

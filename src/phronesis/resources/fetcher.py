@@ -48,7 +48,8 @@ _LOW_32: Final = 0xFFFFFFFF
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate"})
 _GZIP_OR_ZLIB: Final = 47
-"""zlib's window bits for either format; ``deflate`` is the latter (RFC 9110, 8.4.1.2)."""
+"""zlib's window bits for either format; ``deflate`` is the latter (RFC 9110, 8.4.1.2), raw from faulty servers."""
+_RAW_DEFLATE: Final = -15
 _PIECE: Final = 1 << 16
 
 
@@ -245,7 +246,7 @@ def _exchange(
             parts = cast("Iterable[bytes]", response.stream)
             coding = headers.get("content-encoding", "").strip().lower()
             body = bytearray()
-            for part in parts if coding in {"", "identity"} else _decompress(parts, coding):
+            for part in parts if coding in {"", "identity"} else _decompress(parts, coding, rules):
                 body += part
                 if len(body) > rules.max_bytes:
                     raise _too_large(rules)
@@ -257,20 +258,28 @@ def _too_large(rules: FetchRules) -> FetchRefused:
     return _refusal("max_bytes", problem, max_bytes=rules.max_bytes)
 
 
-def _decompress(parts: Iterable[bytes], coding: str) -> Iterator[bytes]:
+def _decompress(parts: Iterable[bytes], coding: str, rules: FetchRules) -> Iterator[bytes]:
     """Yield a body decompressed, in chunks: a small body may expand to gigabytes."""
     if coding not in _CODINGS:
         raise FetchFailed("url: it is compressed in a way that was not asked for", field="url")
-    inflating = zlib.decompressobj(_GZIP_OR_ZLIB)
+    inflating: Any = None
+    came = 0
     try:
-        for part in parts:
+        for part in filter(None, parts):
+            came += len(part)
+            if came > rules.max_bytes:
+                raise _too_large(rules)
+            if inflating is None:
+                # The first byte of zlib's form says so in its low half (RFC 1950); raw deflate seldom does.
+                is_raw = coding == "deflate" and part[0] & 0x0F != zlib.DEFLATED
+                inflating = zlib.decompressobj(_RAW_DEFLATE if is_raw else _GZIP_OR_ZLIB)
             left = part
             while left and not inflating.eof:
                 yield inflating.decompress(left, _PIECE)
                 left = inflating.unconsumed_tail
-        while not inflating.eof and (rest := inflating.decompress(b"", _PIECE)):
+        while inflating is not None and not inflating.eof and (rest := inflating.decompress(b"", _PIECE)):
             yield rest
     except zlib.error as error:
         raise FetchFailed("url: what it gives cannot be unfolded", field="url") from error
-    if not inflating.eof:
+    if inflating is not None and not inflating.eof:
         raise FetchFailed("url: what it gives was cut off", field="url")

@@ -91,11 +91,11 @@ def test_mem0_gives_facts_of_each_user(memory: Memory, tmp_path: Path, wrap: Any
 
 def test_a_langgraph_store_gives_the_words_of_its_values(memory: Memory, tmp_path: Path) -> None:
     lines = tmp_path / "store.jsonl"
-    lines.write_text("\n".join(map(json.dumps, exports.LANGGRAPH)), "utf-8")
+    lines.write_text("\n".join(map(json.dumps, [*exports.LANGGRAPH, {"value": "a value alone"}])), "utf-8")
     summary = taken(memory, lines, "langgraph", user_id="lin")
-    assert (summary.recorded, summary.skipped) == (3, {"a value without words": 1})
+    assert (summary.recorded, summary.skipped) == (4, {"a value without words": 1})
     held = {item.content: item.metadata["langgraph"] for item in memory.get_all(user_id="lin").items}
-    assert set(held) == {"喜欢绿茶", '{"age": 30, "name": "Lin"}', "plain words"}
+    assert set(held) == {"喜欢绿茶", '{"age": 30, "name": "Lin"}', "plain words", "a value alone"}
     assert held["plain words"] == {"namespace": ["a", "b"], "key": "k3"}
     assert held["喜欢绿茶"]["value"]["kind"] == "Memory"
 

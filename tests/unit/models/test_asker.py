@@ -163,10 +163,11 @@ def run(conduct: CallPolicy, call: Callable[[Limits], str]) -> str:
     return conduct.run(call, conduct.limits())
 
 
-def test_only_what_may_pass_is_tried_again_and_when_the_server_says() -> None:
+def test_only_what_may_pass_is_tried_again_and_when_the_server_says(caplog: pytest.LogCaptureFixture) -> None:
     call, times = failing(ModelUnavailable("a"), ModelUnavailable("busy", details={"retry_after": 0.2}))
     assert run(CallPolicy(timeout=5, tries=3, concurrency=1), call) == "said"
     assert times[2] - times[1] >= 0.2
+    assert not caplog.records, "a server's log tells of no retry: the ledger has them"
     call, times = failing(ModelRefused("key"))
     with pytest.raises(ModelRefused):
         run(CallPolicy(timeout=5, tries=3, concurrency=1), call)

@@ -221,16 +221,16 @@ def refuse_unsupported(source: Source, raw: RawText) -> None:
 # Final clean-up of drafts: remove characters that a database cannot store, and limit their number.
 
 MAX_DRAFTS: Final = 2_000
-"""Drafts of one text at most. If more were found, the last one's observations have ``left_out``: True."""
+"""Drafts of one text at most (but of Lean). If more were found, the last one's observations have ``left_out``: True."""
 
 MAX_TEXT: Final = 4_000
 """Characters of a draft's text: longer ones are cut; the source itself is stored."""
 
 
-def storable_drafts(drafts: Iterable[Draft]) -> list[Draft]:
-    """Return the drafts in storable form."""
+def storable_drafts(drafts: Iterable[Draft], *, most: int | None = MAX_DRAFTS) -> list[Draft]:
+    """Return the drafts in storable form, ``most`` of them or all."""
     every = iter(drafts)
-    out = [Draft.from_body(_clean(draft.to_body())) for draft in islice(every, MAX_DRAFTS)]
+    out = [Draft.from_body(_clean(draft.to_body())) for draft in islice(every, most)]
     if next(every, None) is not None:
         body = out[-1].to_body()
         out[-1] = Draft.from_body({**body, "observations": {**body.get("observations", {}), "left_out": True}})

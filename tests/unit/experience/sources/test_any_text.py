@@ -57,6 +57,12 @@ def test_a_label_is_what_the_text_says() -> None:
         assert (draft.label, bool(draft.signals)) == (expected, expected != "unknown"), proof
 
 
+def test_a_library_of_many_modules_is_read_to_its_end() -> None:
+    built = "".join(f"✔ [{n}/2101] Built A.B{n}\n" for n in range(1, 2101))
+    drafts = read(SOURCES["lean"], f"{built}✖ [2101/2101] Building A.C\nerror: A/C.lean:1:2: unknown constant 'a.b'\n")
+    assert (len(drafts), drafts[-1].label) == (2101, "failure")
+
+
 def test_strategies_are_named_in_order() -> None:
     cases: list[tuple[str, list[str]]] = [
         ("We use strong induction, then split into two cases.", ["strong_induction", "case_split"]),

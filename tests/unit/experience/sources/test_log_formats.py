@@ -101,6 +101,9 @@ def test_sbt_tells_that_its_tests_failed() -> None:
     counted = "[info] Tests: succeeded 9, failed 0, canceled 0, ignored 0, pending 0\n[info] All tests passed.\n"
     ended = "(Test / test) sbt.TestsFailedException: Tests unsuccessful"
     assert failures(f"{counted}[error] {ended}") == [("run sbt", f"error: {ended}")]
+    named = "[info] CartSumSpec:\n[info] - adds *** FAILED ***\n[info]   1 is not 2 (CartSumSpec.scala:9)\n"
+    listed = "[error] Failed tests:\n[error]   shop.CartSumSpec\n[error]   shop.CartSum\n"
+    assert [attempt for attempt, _ in failures(named + listed)] == ["CartSumSpec: adds", "shop.CartSum"]
 
 
 def test_what_stands_before_every_line_is_no_part_of_it() -> None:
@@ -117,6 +120,23 @@ def test_no_piece_of_a_failed_run_is_a_success() -> None:
         lines = text_of(name).splitlines(keepends=True)
         pieces = ["".join(piece) for n in range(len(lines)) for piece in (lines[:n], lines[n:])]
         assert not [piece for piece in pieces if any(draft.label == "success" for draft in log(piece))], name
+
+
+def test_a_list_that_a_test_prints_is_no_failure() -> None:
+    (draft,) = log("  Cart\n1) pick\n2) pay\n    ✓ adds\n\n  2 passing (12ms)\n\n")
+    assert (draft.label, draft.result) == ("success", "2 passed")
+
+
+def test_a_failure_with_other_elements_around_it_is_one() -> None:
+    inner = '<testcase name="a"><failures><failure message="1 is not 2"/></failures></testcase>'
+    assert failures(f"<testsuite name='s'>{inner}<testcase name='b'/></testsuite>") == [("a", "1 is not 2")]
+
+
+def test_a_long_parameter_is_part_of_a_test() -> None:
+    name = f"tests/test_a.py::test_x[{'a' * 900}]"
+    assert failures(f"FAILED {name} - AssertionError: no\n== 1 failed, 2 passed in 0.1s ==") == [
+        (name, "AssertionError: no")
+    ]
 
 
 # Single forms of logs, and what is refused.

@@ -187,6 +187,7 @@ def test_bodies_are_unfolded_or_refused() -> None:
     packed = gzip.compress(words, mtime=0)
     for body, coding in ((packed, "gzip"), (packed, "x-gzip"), (zlib.compress(words), "Deflate"), (words, "identity")):
         assert fetched(page(body, Content_Encoding=coding)).data == words, coding
+    assert fetched(page(zlib.compress(words, wbits=-15), Content_Encoding="deflate")).data == words
     for body, coding, told in (
         (b"no gzip", "gzip", "cannot be unfolded"),
         (packed[:-12], "gzip", "cut off"),

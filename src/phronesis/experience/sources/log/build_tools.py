@@ -324,8 +324,8 @@ def _parse_failed_suites(reading: LogParse, n: int, told: int) -> None:
     reading.take(n, n)
     while (words := _sbt_level(reading, n + 1)) is not None and (match := _NAME.match(words)):
         n += 1
-        suite = match[1].rpartition(".")[2]
-        if any(suite in (one.test or "") or one.tool == "specs2" for one in tests):  # specs2 names no suite
+        suite = re.compile(rf"(?<![\w$]){re.escape(match[1].rpartition('.')[2])}(?![\w$])")
+        if any(one.tool == "specs2" or suite.search(one.test or "") for one in tests):  # specs2 names no suite
             reading.take(n, n)
         else:
             reading.add_finding(Finding("sbt", n, n, test=match[1], status="failed"))

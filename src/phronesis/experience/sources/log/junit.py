@@ -4,7 +4,7 @@ A document type declaration is refused, and with it all entities. A suite that l
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -208,15 +208,23 @@ def _suite(element: Element) -> Suite:
             case.add_fault(one)
             suite.add_case(case)
         elif one.tag == "testcase" and one.end is not None:
-            suite.flaky += any(part.tag in _FLAKY for part in one.children)
+            suite.flaky += any(part.tag in _FLAKY for part in _inside(one))
             suite.add_case(_case(one))
     return suite
+
+
+def _inside(element: Element) -> Iterator[Element]:
+    """Yield the elements in a case, at any depth: some tools put ``<failures>`` around them. Text of theirs is read."""
+    for one in element.children:
+        yield one
+        if one.holder is None:
+            yield from _inside(one)
 
 
 def _case(element: Element) -> Case:
     given = element.attributes
     case = Case(given.get("name", ""), given.get("classname", ""), element)
-    for part in element.children:
+    for part in _inside(element):
         if part.tag in _FAILED:
             case.add_fault(part)
         elif part.tag in _OUTPUT:

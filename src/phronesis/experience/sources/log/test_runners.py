@@ -214,8 +214,9 @@ def read_mocha(reading: LogParse) -> None:
         if match[3] == "failing":
             _read_failures(reading, n + 1)
     ends_there = not any(reading.text(n).strip() for n in range(counted + 1, len(reading.lines)))
-    if ends_there and "failed" not in counts and any(n < counted for n, _ in reading.matches(_NUMBERED)):
-        return  # cut off before the failures are counted
+    # Numbers in the tree of tests, which is indented, are failures: they are counted below what passed.
+    if ends_there and "failed" not in counts and any(m[1] for n, m in reading.matches(_NUMBERED) if n < counted):
+        return
     if counts:
         reading.count("mocha", counted, counts)
 

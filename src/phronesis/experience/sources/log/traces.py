@@ -228,7 +228,7 @@ _VERBOSE: Final = re.compile(
     r"(?:\[gw\d{1,4}\] \[ {0,2}\d{1,3}%\] (?:FAILED|ERROR) )?(\S{1,400}\.py::.{1,300}?)(?: (?:FAILED"
     r"|ERROR))?(?:\s{1,200}\[ {0,2}\d{1,3}%\])?\Z"
 )
-_SUMMARY: Final = re.compile(r"(FAILED|ERROR) ((\S(?:(?! - ).){0,400}?\.py)(?:::(?:(?! - ).){1,600})?)(?: - (.*))?\Z")
+_SUMMARY: Final = re.compile(r"(FAILED|ERROR) ((\S(?:(?! - ).){0,400}?\.py)(?:::(?:(?! - ).){1,2000})?)(?: - (.*))?\Z")
 _SETUP: Final = re.compile(r"ERROR (?:at (?:setup|teardown) of|collecting) (.{1,400})\Z")
 
 
