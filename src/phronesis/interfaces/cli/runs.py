@@ -137,8 +137,8 @@ def print_review(review: Review) -> None:
     if review.cid is None and review.candidates:
         rows = [(f"CID {one.cid}", _yes_no(one.has_cooh), one.name, one.smiles) for one in review.candidates]
         print_cut(*table(rows, head=("candidate", "has_cooh", "name", "SMILES")))
-    if review.reference_time is not None:
-        print_lines(f"    asked {second(review.reference_time)}")
+    if review.asked_at is not None:
+        print_lines(f"    asked {second(review.asked_at)}")
     if review.suggestion:
         print_lines(on_one_line(review.suggestion))
 
