@@ -143,13 +143,13 @@ def choose_evidence(
         own = terms - words or terms
         new = len(own - work.terms) / len(own) if own else 0.0
         # Disputing items, and an item and what may have outdated it, are shown side by side, whatever words they share.
-        kept_for = bool(one.related_ids) or one.item.id in later or bool(one.item.ended)
+        kept_for = bool(one.related_ids) or one.item.id in later or bool(one.item.ended) or _is_asked_key(one)
         if (into := _find_repeated_line(one, work)) is not None:
             work.shown[into] = _join_lines(work.shown[into], one)
             work.leave(one, SAME)
         elif one.item.kind == "message" and one.item.id not in later and any(terms <= told for told in held):
             work.leave(one, SAME)
-        elif ratio < NEAR:
+        elif ratio < NEAR and not _is_asked_key(one):
             work.leave(one, WEAK)
         elif (work.shown or core.found) and ratio * new < GAIN and not kept_for:
             work.leave(one, NOTHING_NEW)
@@ -175,7 +175,7 @@ def _unfit(one: Evidence, asked: str, abstaining: Collection[Store], *, tools: b
     shown = text.strip()
     # A text of questions only: of LoCoMo's answering turns .2 % are such.
     only_asks = shown.endswith(("?", "？")) and not any(mark in shown for mark in _ENDS)
-    if compared_form(text) == compared_form(asked) or only_asks:
+    if compared_form(text) == compared_form(asked) or (only_asks and not _is_asked_key(one)):
         return THE_QUESTION
     return NO_CONTENT if _is_empty_message(text, one) else None
 
@@ -190,7 +190,7 @@ def _is_empty_message(text: str, one: Evidence) -> bool:
     words, han = len(_WORD.findall(text)), len(_HAN.findall(text))
     if not (words > _FEW_WORDS or han > _FEW_HAN or (words and han)):
         return True
-    return len(terms) <= FEW_TERMS and one.why is not None and support(one.why) < FLOOR
+    return len(terms) <= FEW_TERMS and not _is_asked_key(one) and one.why is not None and support(one.why) < FLOOR
 
 
 def _ratios(found: Sequence[Evidence]) -> list[float]:
@@ -242,6 +242,10 @@ def _coverage_of(one: Evidence) -> float:
 
 def _relevance(one: Evidence) -> float:
     return (one.why or {}).get(RELEVANCE, one.score)
+
+
+def _is_asked_key(one: Evidence) -> bool:
+    return (one.why or {}).get("key", 0.0) > 0
 
 
 def _find_repeated_line(one: Evidence, work: _SelectionState) -> int | None:

@@ -344,21 +344,26 @@ def fill_places(ranked: Sequence[Candidate], rules: FusionRules, limit: int) -> 
 
     As long as both sides have relevant results, each side's count in every prefix of the list is within one of its
     share, so the first few results have the ratio too. Within that, the better candidate comes first. A side without
-    further relevant results lends its places to the other; results below the floor come last, by score. If nothing
-    reaches the floor (a small scope about one topic, whose every text contains the question's words), results that
-    their source supports count as relevant.
+    further relevant results lends its places to the other; results below the floor come last, by score. Memories under
+    the key that the question asks for ("Where do I live?") come before all, outside the ratio. If nothing reaches the
+    floor (a small scope about one topic, whose every text contains the question's words), results that their source
+    supports count as relevant.
     """
     floor = rules.floor if any(one.supported and one.score >= rules.floor for one in ranked) else 0.0
     relevant, rest = list[Candidate](), list[Candidate]()
     for one in ranked:
         (relevant if one.supported and one.score >= floor else rest).append(one)
-    chosen = list[Candidate]()
-    sides = {side: [one for one in relevant if one.store == side] for side in _SIDES}
+    good, chosen = list[Candidate](), list[Candidate]()
+    for one in relevant:
+        by_key = one.store == "memory" and (one.evidence.why or {}).get("key", 0.0) > 0
+        (chosen if by_key else good).append(one)
+    lead = len(chosen)
+    sides = {side: [one for one in good if one.store == side] for side in _SIDES}
     shares = {"memory": rules.memory_share, "resources": 1.0 - rules.memory_share}
     taken: Counter[Store] = Counter()
     while all(len(sides[side]) > taken[side] for side in _SIDES):
         # The two sides' deficits sum to one place: a side without a deficit would be a whole place ahead with it.
-        owed = {side: shares[side] * (len(chosen) + 1) - taken[side] for side in _SIDES}
+        owed = {side: shares[side] * (len(chosen) - lead + 1) - taken[side] for side in _SIDES}
         heads = (sides[side][taken[side]] for side in _SIDES if owed[side] > _ROUNDING)
         best = min(heads, key=lambda one: one.order)
         taken[best.store] += 1

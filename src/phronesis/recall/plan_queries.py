@@ -179,9 +179,11 @@ _BEFORE: Final = re.compile(r"\b(?:before|prior\sto)\s(?:the\s)?$", re.IGNORECAS
 _EARLIER: Final = re.compile("(?:之前|以前|前)(?![天年几面])")
 _ENDING: Final = re.compile("为止|為止")
 
-# Contain a date but name no time: an edition, a release, a number of a standard.
+# Contain a date but name no time: an edition, a release, a number of a standard, a song title.
 _EDITION: Final = re.compile(r"(?:\b(?:versions?|releases?|editions?|rev|tag|v)\.?\s?|版本\s?|\d-)$", re.IGNORECASE)
 _OF_EDITION: Final = re.compile(r"[\s-]?(?:editions?\b|releases?\b|版)", re.IGNORECASE)
+_TITLE: Final = re.compile("(?:Yesterday|Today|Tomorrow|Tonight|Last Night|Last Christmas|This Morning)")
+_OPENS: Final = re.compile(r"(?:^|[.!?。！？:：;；\n,，—–-])\s{0,3}[\"'“‘(（]?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +223,8 @@ def _times(text: str, now: datetime, lean: int) -> list[_Time]:
     out = []
     for one in find_times(text, now, lean=lean):
         before, after = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 12]
-        if _EDITION.search(before) is None and _OF_EDITION.match(after) is None:
+        titled = _TITLE.match(text, one.start) is not None and _OPENS.search(before) is None
+        if not titled and _EDITION.search(before) is None and _OF_EDITION.match(after) is None:
             twin = other.get((one.start, one.end))
             out.append(_Time(one.start, one.end, one.first, one.last, twin is None or twin.first != one.first))
     for known in list(out):

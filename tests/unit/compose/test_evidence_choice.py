@@ -68,6 +68,16 @@ def test_it_stops_where_the_rest_is_much_weaker_whatever_the_scale() -> None:
         assert set(reasons(*found)) == {"weak"}
 
 
+def test_what_is_under_the_key_that_is_asked_for_is_shown() -> None:
+    ships = [said(n, f"Ship number {n} left for Porto.", strength=5.0) for n in range(3, 30)]
+    best, held = (
+        said(1, "The harbour opens at nine.", strength=9.0),
+        said(2, "On Sundays only the northern gate is used.", strength=9.0 * (NEAR - 0.1)),
+    )
+    assert shown(best, held, *ships)[:2] == ["m1"]
+    assert shown(best, dataclasses.replace(held, why={**(held.why or {}), "key": 0.1}), *ships)[:2] == ["m1", "m2"]
+
+
 def test_what_holds_more_of_the_question_than_the_best_is_not_weak() -> None:
     found = [
         said(1, "Harbour: opens late.", strength=9.0, covered=0.2, mentioned=1.0),

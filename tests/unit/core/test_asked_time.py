@@ -52,7 +52,15 @@ def test_what_is_to_come() -> None:
 
 
 def test_what_is_no_window() -> None:
-    cases: list[str] = ["who am I", "until May", "2015年版", "after tomorrow", "every Thursday", "between us and them"]
+    cases = [
+        "who am I",
+        "until May",
+        "2015年版",
+        "after tomorrow",
+        "every Thursday",
+        "between us and them",
+        "Who sang Yesterday?",
+    ]
     for text in cases:
         assert read_window(text, NOW) is None, text
 

@@ -177,6 +177,17 @@ def test_one_key_is_shown_once() -> None:
     assert len(two) == 2
 
 
+def test_what_is_under_the_key_that_is_asked_for_comes_first() -> None:
+    held = memory(9, 0.2)
+    pool = candidates_of(
+        [
+            part("memory", memory(1, 0.9), replace(held, why={**(held.why or {}), "key": 4.0})),
+            part("resources", section(1, 0.8)),
+        ]
+    )
+    assert ids(fuse(pool, MANY, limit=2)) == ["m9", "m1"]
+
+
 def test_a_memory_and_its_message_are_one() -> None:
     message = memory("message", kind="message", message_id="a", messages=["a"])
     kept, dropped = deduplicate_candidates(ranked(memory(1, messages=["a", "b"]), message, memory(2, messages=["c"])))
