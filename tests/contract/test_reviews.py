@@ -70,7 +70,7 @@ def test_a_modifier_is_reviewed_and_the_answer_kept(memory: Memory, server: Mode
     assert isinstance(review, Review)
     assert (review.run_id, review.modifier, review.status, review.cid) == ("r1", "imidazole", "resolved", 795)
     assert (review.smiles, review.inchikey) == ("C1=CN=CN1", "RAXXELZNTBOGNW-UHFFFAOYSA-N")
-    assert (review.has_cooh, review.has_carboxylate, review.reference_time) == (False, False, START)
+    assert (review.has_cooh, review.has_carboxylate, review.asked_at) == (False, False, START)
     assert review.suggestion.startswith("The modifier imidazole (PubChem CID 795) has no free carboxyl group")
     clock.now += timedelta(days=1)
     assert memory.runs.review("r1", user_id="lin") == review
@@ -107,10 +107,10 @@ def test_an_answer_counts_for_a_while(memory: Memory, server: ModelServer, clock
     assert len(server.requests) == asked
     clock.now = START + timedelta(days=ABSENT_DAYS)
     memory.runs.review("r1", user_id="lin")
-    assert memory.runs.review("r2", user_id="lin").reference_time == clock.now
+    assert memory.runs.review("r2", user_id="lin").asked_at == clock.now
     assert asked_for(server.requests)[asked:] == ["name=unobtainium"]
     clock.now = START + timedelta(days=FOUND_DAYS)
-    assert memory.runs.review("r1", user_id="lin").reference_time == clock.now
+    assert memory.runs.review("r1", user_id="lin").asked_at == clock.now
     assert kept(memory) == 1  # what no longer counts went with the next answer
 
 
@@ -122,7 +122,7 @@ def test_a_failure_is_told_and_not_kept(memory: Memory, server: ModelServer, cod
     record(memory, "imidazole")
     server.answers(fault(code, name, {"Retry-After": "0.01"}))
     review = memory.runs.review("r1", user_id="lin")
-    assert (review.status, review.reason, review.reference_time) == ("unresolved", reason, None)
+    assert (review.status, review.reason, review.asked_at) == ("unresolved", reason, None)
     assert kept(memory) == 0
     assert memory.runs.get("r1", user_id="lin").review is None
     server.answers(Pug())

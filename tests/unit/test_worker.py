@@ -62,7 +62,7 @@ def test_it_takes_up_what_another_memory_left(sqlite_url: str) -> None:
         worker.stop()
         thread.join(10)
         assert not thread.is_alive()
-        assert memory.search("tea", user_id="user-1", explain=True).explain["lanes"][0]["count_unembedded"] == 0  # type: ignore[index]
+        assert memory.search("tea", user_id="user-1", explain=True).explain["lanes"][0]["without_vector"] == 0  # type: ignore[index]
         for tenant in ("acme", "other"):
             of = memory.for_tenant(tenant)
             assert [len(of.get_all(user_id=f"user-{n}")) for n in range(3)] == [10, 10, 10]

@@ -1961,7 +1961,7 @@ export interface components {
             /** @default [] */
             degraded: components["schemas"]["Degraded"][];
         };
-        /** @description A claim as written. ``test`` is plain JSON in which `claim_test.mistakes_of_test` finds no error. */
+        /** @description A claim as written. ``test`` is plain JSON in which `claim_test.validate_test` finds no error. */
         Claim: {
             claim_id: string;
             /** @enum {string} */

@@ -192,13 +192,13 @@ class Job(Record):
 class Jobs(RecordSequence[Job]):
     """Pending jobs: failed ones first, then waiting, then due ones, each in the order of its lane.
 
-    ``pending`` and ``failed`` are totals, ``count_unembedded`` the number of documents without a vector.
+    ``pending`` and ``failed`` are totals, ``without_vector`` the number of documents without a vector.
     """
 
     jobs: tuple[Job, ...] = ()
     pending: int = 0
     failed: int = 0
-    count_unembedded: int = 0
+    without_vector: int = 0
 
 
 # Backoff after failures of background work.

@@ -166,7 +166,7 @@ class Admin(ActivityVerbs):
         """Return the tenant's pending work, at most ``limit`` jobs.
 
         Jobs are failed entries that wait for ``admin.retry``, entries that wait for interpretation, and users whose
-        reflection is due. ``pending``, ``failed`` and ``count_unembedded`` count all of them. Changes nothing.
+        reflection is due. ``pending``, ``failed`` and ``without_vector`` count all of them. Changes nothing.
         """
         count, components = inputs.limit(limit, most=MAX_JOBS), self._components
         with self._reading() as unit:
@@ -175,7 +175,7 @@ class Admin(ActivityVerbs):
             missing = background.count_unembedded(unit, components.doctor.embedders)
         due = components.reflector.due_jobs(self._tenant, components.clock())
         jobs = tuple(islice(chain(failed, waiting, due), count))
-        return Jobs(jobs, pending=pending, failed=len(failed), count_unembedded=missing)
+        return Jobs(jobs, pending=pending, failed=len(failed), without_vector=missing)
 
     def overview(
         self,

@@ -313,7 +313,7 @@ def _explain(
                 "user_id": lane.lane.user_id,
                 "namespace": lane.lane.namespace,
                 "documents": len(lane.laid.layout),
-                "count_unembedded": len(lane.index.unembedded) if encoder is not None else None,
+                "without_vector": len(lane.index.unembedded) if encoder is not None else None,
             }
             for lane in lanes
         ],

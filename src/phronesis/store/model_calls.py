@@ -104,7 +104,7 @@ def _sum(calls: Sequence[ModelCall]) -> ModelUsage:
 class Lookup:
     """An answer with the time of the request and its expiry: microseconds since 1970 UTC."""
 
-    reference_time: int
+    asked_at: int
     expires_at: int
     answer: Mapping[str, Any]
 
@@ -116,16 +116,16 @@ def lookup_number(source: str, question: str) -> str:
 
 def read_lookup(unit: Unit, number: str, *, now: int) -> Lookup | None:
     """Return an answer that has not expired, or None."""
-    query = sa.select(lookups.c.reference_time, lookups.c.expires_at, lookups.c.answer).where(
+    query = sa.select(lookups.c.asked_at, lookups.c.expires_at, lookups.c.answer).where(
         *own_rows(unit, lookups, number=number), lookups.c.expires_at > now
     )
     row = unit.run(query).one_or_none()
-    return None if row is None else Lookup(row.reference_time, row.expires_at, row.answer)
+    return None if row is None else Lookup(row.asked_at, row.expires_at, row.answer)
 
 
 def keep_lookup(unit: Unit, number: str, lookup: Lookup) -> None:
     """Store an answer, replacing an older one, and delete expired ones."""
-    unit.run(sa.delete(lookups).where(*own_rows(unit, lookups), lookups.c.expires_at <= lookup.reference_time))
+    unit.run(sa.delete(lookups).where(*own_rows(unit, lookups), lookups.c.expires_at <= lookup.asked_at))
     upsert(unit, lookups, [{"tenant_id": unit.tenant, "number": number, **asdict(lookup)}])
 
 

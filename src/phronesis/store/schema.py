@@ -87,7 +87,7 @@ used_memories = table(
 usage = table("usage", "lane_id:big item_id:text count:big! last_at:big!", key="lane_id item_id", small=True)
 
 # What a public source answered, by a number made of its address and of what was asked; never the question.
-lookups = table("lookups", "number:text reference_time:big! expires_at:big! answer:json", key="number", small=True)
+lookups = table("lookups", "number:text asked_at:big! expires_at:big! answer:json", key="number", small=True)
 
 # Keys of the server's callers; of the secret its hash alone (``core/api_keys``). An export holds none. A key of one
 # user names them, until they are erased.

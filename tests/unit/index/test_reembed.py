@@ -124,7 +124,7 @@ def test_the_model_of_one_tenant_is_not_that_of_another(sqlite_url: str) -> None
         assert explained(memory)["embedder"] == "folded-64"
         other.add("more tea", user_id="user-1")
         other.flush()
-        assert explained(other)["lanes"][0]["count_unembedded"] == 0
+        assert explained(other)["lanes"][0]["without_vector"] == 0
 
 
 def test_what_is_no_encoder_is_refused(sqlite_url: str) -> None:

@@ -277,7 +277,7 @@ def _encoder_state(memory: "Memory") -> tuple[str | None, int, int]:
     """Return the encoder, how many memories there are to be found, and how many of them wait for a vector."""
     found = memory.search("?", across="tenant", limit=1, explain=True).explain or {"embedder": None, "lanes": []}
     count = sum(lane["documents"] for lane in found["lanes"])
-    return found["embedder"], count, sum(lane["count_unembedded"] or 0 for lane in found["lanes"])
+    return found["embedder"], count, sum(lane["without_vector"] or 0 for lane in found["lanes"])
 
 
 STEPS: Final[tuple[tuple[str, Step], ...]] = (

@@ -146,7 +146,7 @@ def print_jobs(found: Jobs) -> None:
     if rows:
         print_lines(*table(rows, head=("state", "work", "of", "since", "entry", "why")))
     print_lines(
-        f"{found.pending} entries wait, {found.failed} failed, {found.count_unembedded} documents have no vector yet"
+        f"{found.pending} entries wait, {found.failed} failed, {found.without_vector} documents have no vector yet"
     )
 
 

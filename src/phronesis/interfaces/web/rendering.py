@@ -117,7 +117,7 @@ def relative_time(moment: datetime | None, words: Words) -> str:
         count /= step
     if unit == "seconds":
         return words("time.now")
-    return words(f"time.{unit}_{'relative_time' if seconds >= 0 else 'ahead'}", n=int(count))
+    return words(f"time.{unit}_{'ago' if seconds >= 0 else 'ahead'}", n=int(count))
 
 
 def moment_text(moment: datetime | None) -> str:

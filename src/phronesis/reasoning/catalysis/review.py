@@ -271,11 +271,11 @@ class ModifierReviews:
             self._asking.release()
 
     def _look_up(self, wanted: _LookupRequest) -> Lookup:
-        reference_time = self._clock()
+        asked_at = self._clock()
         found = self._pubchem.look_up(wanted.name, cancelled=self._closed.is_set)
         days = FOUND_DAYS if found.total else ABSENT_DAYS
         answer = {"total": found.total, "listed": [asdict(compound) for compound in found.listed]}
-        lookup = Lookup(to_micros(reference_time), to_micros(reference_time + timedelta(days=days)), answer)
+        lookup = Lookup(to_micros(asked_at), to_micros(asked_at + timedelta(days=days)), answer)
         if not self._closed.is_set():
             self._keep(wanted, lookup)
         return lookup
@@ -318,4 +318,4 @@ def _unresolved_review(asked: ReviewRequest, reason: ReviewReason) -> Review:
 def _from(asked: ReviewRequest, lookup: Lookup) -> Review:
     answer: Mapping[str, Any] = lookup.answer
     found = Compounds(answer["total"], tuple(Compound(**row) for row in answer["listed"]))
-    return replace(reviewed(asked, found), reference_time=from_micros(lookup.reference_time))
+    return replace(reviewed(asked, found), asked_at=from_micros(lookup.asked_at))

@@ -184,7 +184,7 @@ class Review(Record):
     has a carboxylate (``has_carboxylate``), an ester has neither. ``matched`` gives the atoms of each group, under
     ``acid``, ``carboxylate`` and ``ester``: the indices of carbon, =O and –O in ``smiles``, counted from 0.
     ``candidates`` are PubChem's compounds of that name, its best first. ``suggestion`` is for a person, in the language
-    of the run, and may be empty. ``reference_time`` is when PubChem was asked.
+    of the run, and may be empty. ``asked_at`` is when PubChem was asked.
     """
 
     run_id: str
@@ -200,7 +200,7 @@ class Review(Record):
     matched: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
     candidates: Sequence[Candidate] = ()
     suggestion: str = ""
-    reference_time: datetime | None = None
+    asked_at: datetime | None = None
 
 
 MAX_PRODUCTS: Final = 1_000
