@@ -4,6 +4,7 @@ import io
 import json
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -253,6 +254,26 @@ def test_errors_are_one_line(call: Any) -> None:
         assert failed.err.startswith("phronesis")
         assert failed.err.count("\n") == 1
         assert names in failed.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("add",),
+        ("add", "--messages", __file__),
+        ("add", "x", "--kind", "reasoning", "--agent", "a"),
+        ("update", "x", "-"),
+        ("resources", "add"),
+        ("runs", "add", __file__),
+        ("runs", "feedback", "r1", __file__),
+        ("store", "export", "x", "--user", "lin"),
+        ("store", "rebuild", "--verify", "--claims"),
+        ("store", "migrate-memories", __file__),
+    ],
+)
+def test_a_command_that_is_called_wrongly_opens_no_store(call: Any, tmp_path: Path, arguments: Sequence[str]) -> None:
+    assert call(*arguments, stdin=b"\xff").code == 2
+    assert not (tmp_path / "cli.db").exists()
 
 
 def test_input_that_is_not_text_or_closed_is_an_error(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -163,6 +164,12 @@ def test_what_another_host_or_no_key_asks_for_has_no_frame(memory: Memory, brows
     browser.cookies.clear()
     shown = browser.get("/no/such/page")
     assert (shown.status_code, "/quarantine" in shown.text) == (404, False)
+
+
+def test_a_lookup_that_came_to_nothing_says_why(memory: Memory, browser: TestClient) -> None:
+    memory.runs.record({"run_id": "r1", "output": {"yield": 3}})
+    shown = send(browser, "/runs/review", id="r1").text
+    assert re.search(r'class="notice warn">\s*<p>The run names no modifier', shown)
 
 
 @pytest.mark.parametrize("text", ["", "archive", "archive.x.0.", "archive.1.0.0.0", "a.1.0"])

@@ -298,14 +298,14 @@ def print_migrated(result: MigrationResult) -> None:
     doing="",
     flush=True,
     fails=lambda result: result.refused,
+    checked=lambda file=None, **given: {**given, "memories": None if file is None else parse_objects(read_text(file))},
 )
-def migrate_memories(memory: "Memory", file: IO[str] | None = None, **given: Any) -> MigrationResult:
+def migrate_memories(memory: "Memory", **given: Any) -> MigrationResult:
     """Rewrite free-text memories as claims.
 
     FILE ('-': standard input) is JSON, one memory or a list of them, or one a line: {content, id, title, metadata,
     created_at, run_ids}. Without it, items of the store are rewritten: by default those whose metadata say
     kind: reasoning. The old texts stay, archived. The exit code is 1 when some were left as they were.
     """
-    memories = None if file is None else parse_objects(read_text(file))
     with Progress() as progress:
-        return memory.admin.migrate(memories, **given, on_progress=progress)
+        return memory.admin.migrate(**given, on_progress=progress)

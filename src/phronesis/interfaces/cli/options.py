@@ -142,11 +142,13 @@ def command(
     doing: str = "working",
     flush: bool = False,
     fails: Callable[[Any], object] = lambda _result: False,
+    checked: Callable[..., Options] | None = None,
 ) -> Callable[[Command], click.Command]:
     """Return a decorator that makes a command of ``function(memory, **given)``, which calls one verb.
 
     ``given`` are the options that were given, ids as whole ones. The result is printed with ``show``, or as JSON;
     ``doing`` and ``flush`` are those of `Store.run`. The exit code is 1 where ``fails`` finds the result wrong.
+    ``checked`` refuses wrong options and reads files before the store is opened, and returns what the function gets.
     """
 
     def decorate(function: Command) -> click.Command:
@@ -154,10 +156,12 @@ def command(
         def call(*, store: Store, **given: Any) -> None:
             ctx = click.get_current_context()
             ids = {one.name for one in ctx.command.params if isinstance(one.type, ShortId)}
+            named = given_options(**given)
+            if checked is not None:
+                named = checked(**named)
 
             def verb(memory: "Memory") -> Any:
                 complete = functools.partial(complete_id, memory)
-                named = given_options(**given)
                 for name in ids & named.keys():
                     value = named[name]
                     named[name] = complete(value) if isinstance(value, str) else [*map(complete, value)]

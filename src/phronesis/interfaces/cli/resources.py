@@ -28,6 +28,18 @@ def _say_ingested(ingested: Sequence["IngestedResource"]) -> None:
         )
 
 
+def _one_or_more(
+    files: Sequence[Path] = (), page: str | None = None, text: str | None = None, **about: Any
+) -> dict[str, Any]:
+    given: list[dict[str, Any]] = [{"path": one} for one in files]
+    given += [{name: value} for name, value in (("url", page), ("text", text)) if value is not None]
+    if not given:
+        raise click.UsageError("give a FILE, --page or --text")
+    if len(given) > 1 and about.keys() & {"uri", "title"}:
+        raise click.UsageError("--uri and --title are of one document: give one FILE, --page or --text")
+    return {"given": given, **about}
+
+
 @command(
     click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path)),
     click.option("--page", metavar="URL", help="A page, if the policy allows fetching it."),
@@ -39,21 +51,14 @@ def _say_ingested(ingested: Sequence["IngestedResource"]) -> None:
     show=_say_ingested,
     doing="",
     flush=True,
+    checked=_one_or_more,
 )
-def add(
-    memory: "Memory", files: Sequence[Path] = (), page: str | None = None, text: str | None = None, **about: Any
-) -> Any:
+def add(memory: "Memory", given: Sequence[dict[str, Any]], **about: Any) -> Any:
     """Ingest documents: files, a page, or a text.
 
     Text, Markdown, reStructuredText, HTML, source code, notebooks; PDF and Office files with the extra 'documents'.
     A document that is held already becomes a new version of it, and only the sections that differ change.
     """
-    given: list[dict[str, Any]] = [{"path": one} for one in files]
-    given += [{name: value} for name, value in (("url", page), ("text", text)) if value is not None]
-    if not given:
-        raise click.UsageError("give a FILE, --page or --text")
-    if len(given) > 1 and about.keys() & {"uri", "title"}:
-        raise click.UsageError("--uri and --title are of one document: give one FILE, --page or --text")
     ingested = []
     with Progress() as progress:
         for n, one in enumerate(given, start=1):

@@ -50,14 +50,17 @@ _RUN = click.argument("run_id", metavar="ID")
 _FILE = click.argument("file", type=click.File(encoding="utf-8"))
 
 
-@command(_FILE, *OWNER, show=lambda ids: print_lines(*map(on_one_line, ids)), doing="")
-def add(memory: "Memory", file: IO[str], **scope: Any) -> list[str]:
+def _runs_of(file: IO[str], **scope: Any) -> Options:
+    return {"given": parse_objects(read_text(file)), **scope}
+
+
+@command(_FILE, *OWNER, show=lambda ids: print_lines(*map(on_one_line, ids)), doing="", checked=_runs_of)
+def add(memory: "Memory", given: Sequence[dict[str, Any]], **scope: Any) -> list[str]:
     """Record the runs of a file.
 
     FILE ('-': standard input) is JSON, one run or a list of them, or one run a line: {run_id, output, raw, trace,
     memory_ids}; its member feedback, where there is one, is recorded too. A run that is known already is skipped.
     """
-    given = parse_objects(read_text(file))
     made: list[str] = []
     with Progress() as progress:
         for n, one in enumerate(given):
@@ -111,17 +114,21 @@ def show(memory: "Memory", run_id: str, **given: Any) -> Any:
     return memory.runs.get(run_id, **given)
 
 
-@command(_RUN, _FILE, *OWNER, show=print_edited)
-def feedback(memory: "Memory", run_id: str, file: IO[str], **given: Any) -> Any:
+def _feedback_of(file: IO[str], **given: Any) -> Options:
+    stated = parse_objects(read_text(file))
+    if len(stated) != 1:
+        raise InputError("feedback: the file must hold one object", field="feedback")
+    return {"stated": stated[0], **given}
+
+
+@command(_RUN, _FILE, *OWNER, show=print_edited, checked=_feedback_of)
+def feedback(memory: "Memory", run_id: str, stated: dict[str, Any], **given: Any) -> Any:
     """Record the feedback on a run.
 
     FILE ('-': standard input) is JSON: {products: [{name, value, fraction}], pros, cons, other}. It replaces earlier
     feedback.
     """
-    stated = parse_objects(read_text(file))
-    if len(stated) != 1:
-        raise InputError("feedback: the file must hold one object", field="feedback")
-    return memory.runs.feedback(run_id, stated[0], **given, actor="user")
+    return memory.runs.feedback(run_id, stated, **given, actor="user")
 
 
 def print_review(review: Review) -> None:

@@ -58,6 +58,12 @@ def _say_exported(done: "ExportResult | SyncReport") -> None:
         _say_synced(done)
 
 
+def _whole_log(format_: str, **given: Any) -> Options:
+    if format_ == "log" and given.keys() & {"user_id", "namespace"}:
+        raise click.UsageError("--user and --namespace go with --format okf; a log is that of the whole store")
+    return {"format_": format_, **given}
+
+
 @command(
     click.argument("path", type=click.Path(path_type=Path)),
     click.option(
@@ -71,6 +77,7 @@ def _say_exported(done: "ExportResult | SyncReport") -> None:
     *OWNER,
     show=_say_exported,
     doing="writing files",
+    checked=_whole_log,
 )
 def export(memory: "Memory", path: Path, format_: str, **scope: Any) -> Any:
     """Write the log to a file, or memories to a folder.
@@ -82,8 +89,6 @@ def export(memory: "Memory", path: Path, format_: str, **scope: Any) -> Any:
         from phronesis.files.bundle import Bundle  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
         return Bundle(memory, path, **scope).export()
-    if scope:
-        raise click.UsageError("--user and --namespace go with --format okf; a log is that of the whole store")
     return memory.export(path)
 
 
@@ -194,6 +199,14 @@ def _say_rebuilt(result: "RebuildResult | RederiveResult | ClaimIndexResult") ->
         render_reports.print_reindexed(result)
 
 
+def _one_rebuild(*, verify: bool, rederive: bool, claims: bool, **scope: Any) -> Options:
+    if verify + rederive + claims > 1:
+        raise click.UsageError("choose one of --verify, --rederive and --claims")
+    if scope and not rederive:
+        raise click.UsageError("--user and --namespace go with --rederive; the rest concerns the whole store")
+    return {"verify": verify, "rederive": rederive, "claims": claims, **scope}
+
+
 @command(
     click.option("--verify", is_flag=True, help="Only compare; the exit code is 1 if the log gives another state."),
     click.option(
@@ -204,6 +217,7 @@ def _say_rebuilt(result: "RebuildResult | RederiveResult | ClaimIndexResult") ->
     show=_say_rebuilt,
     doing="replaying the log",
     fails=lambda result: isinstance(result, RebuildResult) and not (result.equal or result.applied),
+    checked=_one_rebuild,
 )
 def rebuild(memory: "Memory", *, verify: bool, rederive: bool, claims: bool, **scope: Any) -> Any:
     """Rebuild everything derived from the log, or verify it.
@@ -211,10 +225,6 @@ def rebuild(memory: "Memory", *, verify: bool, rederive: bool, claims: bool, **s
     The log is replayed with the outcomes recorded beside it; no model is asked. What differs from the live state is
     replaced. --rederive asks the extractors again: ids stay, and 'rollback' takes it back.
     """
-    if verify + rederive + claims > 1:
-        raise click.UsageError("choose one of --verify, --rederive and --claims")
-    if scope and not rederive:
-        raise click.UsageError("--user and --namespace go with --rederive; the rest concerns the whole store")
     if not (rederive or claims):
         return memory.admin.rebuild(verify=verify)
     done = memory.admin.rederive(**scope, actor="user") if rederive else memory.reasoning.rebuild_index()

@@ -48,6 +48,21 @@ _STATEMENT = (
 )
 
 
+def _content_of(text: str | None = None, messages: IO[str] | None = None, **given: Any) -> Options:
+    if (text is None) == (messages is None):
+        raise click.UsageError("give TEXT, or '-' to read it from standard input, or --messages FILE, and only one")
+    if messages is not None:
+        remedy = "; give a list of messages, or one message a line"
+        given["content"] = parse_objects(read_text(messages), field="messages", remedy=remedy)
+    else:
+        given["content"] = _text(text or "")
+    others = sorted(given.keys() - {"content", "kind", "user_id", "namespace", "idempotency_key"})
+    if others and given.get("kind") == reasoning_records.REASONING:
+        name = others[0].removesuffix("_id").replace("_", "-")
+        raise click.UsageError(f"a block of claims says all of itself: --{name} has no place here")
+    return given
+
+
 def _say_added(result: Any) -> None:
     if isinstance(result, Item):  # a block of claims
         render.print_items([result])
@@ -73,23 +88,18 @@ def _say_added(result: Any) -> None:
     show=_say_added,
     doing="remembering",
     flush=True,
+    checked=_content_of,
 )
-def add(memory: "Memory", text: str | None = None, messages: IO[str] | None = None, **given: Any) -> Any:
+def add(memory: "Memory", content: Any, **given: Any) -> Any:
     """Remember a text, or the messages of a file.
 
     Prints what was remembered and learned, and what was not learned and why. TEXT is '-' when it comes from standard
     input. With --kind the text is one item, such as a fact; without, it is a message. Text of kind reasoning is a block
     of claims, which 'learn check-claims' checks.
     """
-    if (text is None) == (messages is None):
-        raise click.UsageError("give TEXT, or '-' to read it from standard input, or --messages FILE, and only one")
-    if messages is not None:
-        remedy = "; give a list of messages, or one message a line"
-        content: Any = parse_objects(read_text(messages), field="messages", remedy=remedy)
-    else:
-        content = _text(text or "")
     if given.get("kind") == reasoning_records.REASONING:
-        return _add_reasoning(memory, content, given)
+        del given["kind"]
+        return memory.reasoning.add(content, **given, actor="user")
     return memory.add(content, **given)
 
 
@@ -106,13 +116,14 @@ def add(memory: "Memory", text: str | None = None, messages: IO[str] | None = No
     REASON,
     show=render.print_edited,
     flush=True,
+    checked=lambda text=None, **changes: {**changes, "content": None if text is None else _text(text)},
 )
-def update(memory: "Memory", item_id: str, text: str | None = None, **changes: Any) -> Any:
+def update(memory: "Memory", item_id: str, **changes: Any) -> Any:
     """Change the text, value, metadata or end of a memory.
 
     Its history keeps what it was. TEXT is '-' when it comes from standard input.
     """
-    return memory.update(item_id, content=None if text is None else _text(text), actor="user", **changes)
+    return memory.update(item_id, actor="user", **changes)
 
 
 @command(
@@ -197,15 +208,6 @@ def _say_plan(planned: dict[str, Any]) -> None:
     render.print_items(items[:_LISTED])
     if len(items) > _LISTED:
         print_lines(f"and {len(items) - _LISTED} more")
-
-
-def _add_reasoning(memory: "Memory", content: Any, given: Options) -> Any:
-    del given["kind"]
-    others = sorted(given.keys() - {"user_id", "namespace", "idempotency_key"})
-    if others:
-        name = others[0].removesuffix("_id").replace("_", "-")
-        raise click.UsageError(f"a block of claims says all of itself: --{name} has no place here")
-    return memory.reasoning.add(content, **given, actor="user")
 
 
 def _text(given: str) -> str:

@@ -264,7 +264,10 @@ _PARTS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """The result of an action: its text is ``done.<action>``. ``entries``, newest first, are those that undo it."""
+    """The result of an action: its text is ``done.<action>``, of ``review_<reason>`` that of the reason.
+
+    ``entries``, newest first, are those that undo it.
+    """
 
     action: str
     entries: tuple[str, ...] = ()

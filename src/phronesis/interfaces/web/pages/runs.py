@@ -88,8 +88,8 @@ def learn(visitor: Writing, id: FormText) -> Response:
 @router.post("/runs/review")
 def review(visitor: Writing, id: FormText) -> Response:
     """Look up the modifier of a run at PubChem, which this server asks: half a minute at most is waited for."""
-    visitor.memory.runs.review(id, **visitor.looking.owner, refresh=True)
-    return _show_again(visitor, id, "reviewed")
+    found = visitor.memory.runs.review(id, **visitor.looking.owner, refresh=True)
+    return _show_again(visitor, id, f"review_{found.reason}" if found.status == "unresolved" else "reviewed")
 
 
 def _learn_of(visitor: Visitor, entry_id: str) -> dict[str, Any]:
