@@ -37,7 +37,7 @@ def test_a_behaviour_is_found_across_sessions_and_said_in_general() -> None:
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
     assert found.content == "Often goes running before work"
     assert found.context == "personal"
-    assert RULES_VERSION == "reflection-rules/11"
+    assert RULES_VERSION == "reflection-rules/12"
 
 
 def test_a_behaviour_is_found_in_chinese_and_said_in_chinese() -> None:
