@@ -145,7 +145,7 @@ def test_where_too_few_of_the_nearest_remain_the_database_answers(
     one = added(memory, COPPER, {**COPPER, "claim_id": "c2"})
     other = added(memory, {**COPPER, "inference": "Formate needs copper and a base."})
     memory.flush()
-    found = memory.mem_search("formate copper", user_id=USER, limit=2)
+    found = memory.mem_search(str(COPPER["inference"]), user_id=USER, limit=2)
     assert {found[0].item.id, found[1].item.id} == {one.id, other.id}
 
 
