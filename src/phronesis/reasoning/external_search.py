@@ -42,7 +42,7 @@ FEWEST: Final = 40
 """Minimum number of candidates requested, so that enough remain after filtering."""
 
 MORE: Final = 4
-"""Factor by which the request grows when too few remained; applied once."""
+"""Factor by which the request grows when too few remained; applied once, then the database searches alone."""
 
 PAUSE_SECONDS: Final = 10.0
 """Seconds for which an unreachable index is not tried again, so that searches do not wait for it."""
@@ -99,14 +99,15 @@ class MirroredSearch:
             asked["lane"] = [str(lane.lane_id) for lane in lanes]
         if "label" in query.wanted.attributes:
             asked["scope"] = [query.wanted.attributes["label"]]
+        if not lanes:
+            return SearchResult((), abstained=True)
         least = max(FEWEST, CLAIMS_EACH * query.limit)
-        found = SearchResult((), abstained=True)
-        for limit in (least, MORE * least) if lanes else ():
+        for limit in (least, MORE * least):
             ids = space.nearest(vector, asked, limit=limit)
             found = self.native.search(tenant, _among(query, ids))
             if len(found) >= query.limit or len(ids) < limit:
-                break
-        return replace(found, explain=found.explain and {**found.explain, "index": self.mirror.index.name})
+                return replace(found, explain=found.explain and {**found.explain, "index": self.mirror.index.name})
+        return self.native.search(tenant, query)  # the query's filters leave too few of the nearest
 
 
 def _among(query: Query, ids: Iterable[str]) -> Query:

@@ -79,8 +79,17 @@ def lane_caches() -> Callable[[str, int, int], dict[Any, Any]]:
     """
 
     @lru_cache(MAX_LANES)
-    def cache_of(_tenant: str, _lane_id: int, _epoch: int) -> dict[Any, Any]:
+    def by_epoch(_tenant: str, _lane_id: int) -> dict[int, dict[Any, Any]]:
         return {}
+
+    def cache_of(tenant: str, lane_id: int, epoch: int) -> dict[Any, Any]:
+        held = by_epoch(tenant, lane_id)
+        values = held.get(epoch, {})
+        if len(values) > MAX_KEPT:
+            values = {}  # another thread may still read the old ones
+        held.clear()
+        held[epoch] = values
+        return values
 
     return cache_of
 
@@ -169,8 +178,6 @@ class LearnPreparer:
     ) -> list[Outcome]:
         feedback, told, known = feedback_of(run), self.telling.view(run), question.known
         kept = self.kept(view.unit.tenant, view.lane_id, view.lane.epoch)
-        if len(kept) > MAX_KEPT:
-            kept.clear()
         scales = ClaimJudge(told, feedback is not None, lambda: self.telling.earlier(view, run, kept), kept)
         bearing = {
             item_id: [classes.row(scales, item_id, claim) for claim in block.claims] for item_id, block in known.items()

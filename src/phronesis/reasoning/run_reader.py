@@ -42,7 +42,7 @@ from phronesis.store.database import Database, Unit
 from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.eligible import ReadConditions
 from phronesis.store.impressions import WHOLE_ITEM, Use, used_by
-from phronesis.store.items import lane_of_item, read_items
+from phronesis.store.items import read_items
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane, get_lane
 from phronesis.store.log import find_entry, read_outcomes, seqs_of_entries
@@ -64,16 +64,14 @@ class RunReader:
 
     def require_run(self, tenant: str, name: LaneName, run_id: str) -> Item:
         """Return a run's item; NotFound if the lane has none of that id."""
-        found = self.find(tenant, name, run_id)
-        if found is None:
-            raise NotFound(f"there is no run {run_id!r:.80} for {name}; runs.record records one", field="run_id")
-        return found
+        with self.database.transaction(tenant, "read") as unit:
+            return _require_run(unit, name, run_id)[1]
 
     def get(self, tenant: str, name: LaneName, run_id: str) -> RunRecord:
         """Return a run; NotFound if the lane has none of that id."""
-        item = self.require_run(tenant, name, run_id)
         with self.database.transaction(tenant, "read") as unit:
-            return self._record(unit, get_lane(unit, lane_of_item(unit, item.id) or 0), name, item)
+            lane, item = _require_run(unit, name, run_id)
+            return self._record(unit, lane, name, item)
 
     def listed(self, tenant: str, name: LaneName, *, limit: int, cursor: str | None = None) -> Page[RunRecord]:
         """Return a page of the lane's unarchived runs, newest first: the one after ``cursor``, or the first."""
@@ -174,6 +172,14 @@ def _claim_words(unit: Unit, item_id: str) -> dict[str, str]:
         return {}
     claims = written_block(item.data).claims if item.kind == REASONING else ()
     return {claim.claim_id: snippet(claim_text(claim)) for claim in claims}
+
+
+def _require_run(unit: Unit, name: LaneName, run_id: str) -> tuple[Lane, Item]:
+    lane = find_lane(unit, name)
+    item = None if lane is None else find_run(LaneView(unit, lane), run_id)
+    if lane is None or item is None:
+        raise NotFound(f"there is no run {run_id!r:.80} for {name}; runs.record records one", field="run_id")
+    return lane, item
 
 
 def _result(

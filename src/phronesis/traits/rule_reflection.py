@@ -43,7 +43,7 @@ from phronesis.traits.memory_features import (
 )
 from phronesis.traits.similarity import Cosine, MemorySimilarity, likeness_of
 
-RULES_VERSION: Final = "reflection-rules/11"
+RULES_VERSION: Final = "reflection-rules/12"
 """Rises when the tables or the rules change what they find."""
 
 MOSTLY: Final = 0.6
@@ -329,7 +329,9 @@ def _clusters(this: _ReflectionPass, free: Sequence[bool], *, sensitive: bool) -
     if not fresh:
         return []
     groups = clusters.largest_groups(clusters.average_linkage(this.likeness, these), partial(_is_behaviour, this))
-    kept = [clusters.drop_outliers(one.members, this.likeness) for one in groups]
+    kept = [one.members for one in groups]
+    if not this.likeness.by_words:  # of few memories each counts
+        kept = [clusters.drop_outliers(one, this.likeness) for one in kept]
     return [
         clusters.most_central(one, this.likeness) for one in kept if not fresh.isdisjoint(one) and _recurs(this, one)
     ]

@@ -15,6 +15,7 @@ from phronesis.core.results import Check, Degraded
 from phronesis.errors import IndexUnavailable
 from phronesis.index.projections import OutsideDocument
 from phronesis.models.embedder import HashingEmbedder
+from phronesis.reasoning import external_search
 from phronesis.reasoning.external_search import MirroredSearch
 from phronesis.wiring import open_memory
 
@@ -134,6 +135,18 @@ def test_it_follows_every_change_of_an_item(memory: Memory, index: Shaky) -> Non
     assert c2 not in by_id(index)
     assert by_id(index) == {}
     assert checked(memory).ok
+
+
+def test_where_too_few_of_the_nearest_remain_the_database_answers(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FEWEST", "CLAIMS_EACH", "MORE"):
+        monkeypatch.setattr(external_search, name, 1)
+    one = added(memory, COPPER, {**COPPER, "claim_id": "c2"})
+    other = added(memory, {**COPPER, "inference": "Formate needs copper and a base."})
+    memory.flush()
+    found = memory.mem_search(str(COPPER["inference"]), user_id=USER, limit=2)
+    assert {found[0].item.id, found[1].item.id} == {one.id, other.id}
 
 
 def test_what_it_holds_is_not_believed(memory: Memory, index: Shaky) -> None:

@@ -37,7 +37,18 @@ def test_a_behaviour_is_found_across_sessions_and_said_in_general() -> None:
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
     assert found.content == "Often goes running before work"
     assert found.context == "personal"
-    assert RULES_VERSION == "reflection-rules/11"
+    assert RULES_VERSION == "reflection-rules/12"
+
+
+def test_of_few_memories_none_is_left_out_of_a_behaviour() -> None:
+    seen = memories(
+        "Went for a 5k before work again, the canal path was all ice",
+        "Got my morning run in despite the rain, shoes are drying on the radiator",
+        "Was out by the river at quarter past six, in my running shoes, and still made standup",
+        "Up at six for a jog round the reservoir, at my desk by half eight",
+    )
+    [found] = reflect(seen, ids(seen), []).new_behaviors
+    assert (found.content, list(found.evidence_ids)) == ("Often goes running", ["m000", "m002", "m004", "m006"])
 
 
 def test_a_behaviour_is_found_in_chinese_and_said_in_chinese() -> None:
