@@ -55,12 +55,8 @@ def test_a_free_acid_needs_no_suggestion_and_several_compounds_are_candidates(ta
 
 
 def test_a_modifier_is_looked_up_when_somebody_asks(tab: Visit, store: Memory) -> None:
-    store.runs.record(
-        {"run_id": "asked", "output": {"M1": "Cu", "modifier": "imidazole"}}, namespace="experience_search"
-    )
-    store.runs.record(
-        {"run_id": "unknown", "output": {"M1": "Cu", "modifier": "unobtainium"}}, namespace="experience_search"
-    )
+    store.runs.record({"run_id": "asked", "output": {"M1": "Cu", "modifier": "imidazole"}}, namespace="asking")
+    store.runs.record({"run_id": "unknown", "output": {"M1": "Cu", "modifier": "unobtainium"}}, namespace="asking")
     page = tab.see("/runs/view?id=asked&namespace=asking")
     modifier = page.get_by_role("region", name="Modifier")
     expect(modifier).to_contain_text("PubChem was not asked about it yet.")
