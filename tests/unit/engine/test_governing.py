@@ -28,7 +28,9 @@ def test_what_is_never_taken_up() -> None:
     ]
     for never, key, kind, refused in cases:
         text = "It is so and so."
-        kept, told = terms(gates={"never": never}).sifted([proposal(text, "so and so", key, kind)], [], {0: text})
+        kept, told = terms(gates={"never": never}).apply_retention(
+            [proposal(text, "so and so", key, kind)], [], {0: text}
+        )
         assert bool(kept) is not refused
         assert [one.rule for one in told] == ["never"] * refused
         assert all(never[0] in one.reason for one in told)
@@ -46,11 +48,11 @@ def test_a_sensitive_sentence_makes_no_memory() -> None:
     ]
     for text, quote, key, topic in cases:
         rules = terms(sensitive={"store": "messages_only", "also": ["the merger"]})
-        kept, told = rules.sifted([proposal(text, quote, key)], [], {0: text})
+        kept, told = rules.apply_retention([proposal(text, quote, key)], [], {0: text})
         assert bool(kept) is (topic is None)
         assert [one.rule for one in told] == ["sensitive"] * (topic is not None)
         assert all(topic is not None and topic in one.reason and one.text == quote for one in told)
-        assert rules.parted({0: text}) == ({0: text}, [], [])
+        assert rules.split_readable({0: text}) == ({0: text}, [], [])
 
 
 def test_a_key_that_means_a_matter_is_one_without_its_words() -> None:
@@ -58,13 +60,13 @@ def test_a_key_that_means_a_matter_is_one_without_its_words() -> None:
     one = proposal(text, "I have the Whatsit syndrome", "health")
     for topics, kept in ((["mental_health"], []), (["politics"], [one])):
         rules = terms(sensitive={"store": "messages_only", "topics": topics})
-        assert rules.sifted([one], [], {0: text})[0] == kept
+        assert rules.apply_retention([one], [], {0: text})[0] == kept
 
 
 def test_a_sensitive_message_is_withheld_whole() -> None:
     rules = terms(sensitive={"store": "nothing_derived", "topics": ["physical_health"]})
     texts = {0: "I have asthma. I like tea.", 1: "我有糖尿病。", 2: "I like tea."}
-    kept, outcomes, refused = rules.parted(texts)
+    kept, outcomes, refused = rules.split_readable(texts)
     assert kept == {2: "I like tea."}
     (outcome,) = outcomes
     assert outcome.body["withheld"] == [{"n": 0, "topic": "physical_health"}, {"n": 1, "topic": "physical_health"}]
@@ -72,4 +74,4 @@ def test_a_sensitive_message_is_withheld_whole() -> None:
     assert withheld_in({WITHHELD: [outcome]}) == {0, 1}
     assert withheld_in({"other": [Outcome(role="other", made_by="x", body={})]}) == frozenset()
     assert rules.hides("I have asthma.")
-    assert rules.parted({2: "I like tea."}) == ({2: "I like tea."}, [], [])
+    assert rules.split_readable({2: "I like tea."}) == ({2: "I like tea."}, [], [])
