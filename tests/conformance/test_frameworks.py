@@ -236,4 +236,4 @@ def test_the_oldest_versions_pass() -> None:
     passed, printed = run_pytest(
         python, "-p", "no:cacheprovider", "-W", "ignore::DeprecationWarning", "-m", "not slow", *AT_THE_FLOOR
     )
-    assert passed >= 50, printed
+    assert passed >= 45, printed
