@@ -13,7 +13,7 @@ from minute_clock import Clock
 from phronesis import Memory
 from phronesis.core.results import Evidence
 from phronesis.errors import InputError, NotFound
-from phronesis.store.schema import HOMES, RESOURCES, documents
+from phronesis.store.schema import RESOURCES, TABLE_SETS, documents
 from phronesis.store.schema import sections as section_rows
 from shelved import shelve
 
@@ -366,7 +366,7 @@ def test_another_encoder_takes_both_homes_along(encoded: Memory) -> None:
     encoded.flush()
     assert encoded.admin.reembed(Backwards()) is not None
     with encoded.admin.components.database.transaction(encoded.admin.tenant, "read") as unit:
-        for home in HOMES:
+        for home in TABLE_SETS:
             models = unit.run(
                 sa.select(home.vectors.c.model_id).where(home.vectors.c.tenant_id == encoded.admin.tenant).distinct()
             )

@@ -33,7 +33,7 @@ ENDS = {
     "overwrite": ("superseded", "archived", False),
     "retracted": ("retracted", "active", False),
 }
-HOMES = {
+TABLE_SETS = {
     "en": [("I live in Lyon.", "Lyon"), ("I live in Oslo.", "Oslo")],
     "zh": [("我住在成都。", "成都"), ("我住在大理。", "大理")],
 }
@@ -81,7 +81,7 @@ def shown(memory: Memory, question: str) -> list[tuple[Any, str | None]]:
 def test_what_was_before_is_a_version_is_archived_or_was_wrong(opening: Opening, retention: str, language: str) -> None:
     ended, status, before = ENDS[retention]
     memory = opening(retention={"types": {"home_city": retention}})
-    (first, old), (second, new) = HOMES[language]
+    (first, old), (second, new) = TABLE_SETS[language]
     made = one(say(memory, first), "home_city")
     told = say(memory, second)
     (replaced,) = told.superseded

@@ -267,7 +267,7 @@ def _exchanged(
             continue  # the same evidence twice in one entry is one piece
         before = present.get(row.identity)
         if before is not None and row.identity not in going:
-            if row.is_same_as(before):
+            if row.adds_nothing_to(before):
                 continue
             going[row.identity] = before
         coming[row.identity] = row

@@ -45,7 +45,7 @@ class Edge:
         """The key by which edges are equal."""
         return (self.type, self.from_kind, self.from_id, self.to_kind, self.to_id)
 
-    def is_same_as(self, other: "Edge") -> bool:
+    def adds_nothing_to(self, other: "Edge") -> bool:
         """Return whether it says nothing beyond ``other``, which another entry may have found."""
         return dataclasses.replace(self, entry_id=other.entry_id) == other
 
@@ -84,7 +84,7 @@ class EvidenceRow:
         """The key by which pieces of evidence are equal."""
         return (self.item_id, self.part, self.polarity, self.source_key)
 
-    def is_same_as(self, other: "EvidenceRow") -> bool:
+    def adds_nothing_to(self, other: "EvidenceRow") -> bool:
         """Return whether it is the same piece: the same source is counted once."""
         return self.identity == other.identity
 

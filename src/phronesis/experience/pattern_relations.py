@@ -137,7 +137,7 @@ def similarity_edge_changes(
     stays, inside = {edge.identity for edge in edges}, set(touched)
     own = (edge for edge in known.values() if edge.grade is None and inside.issuperset((edge.from_id, edge.to_id)))
     dropped = [edge for edge in own if edge.identity not in stays]
-    drawn = [edge for edge in edges if edge.identity not in known or not edge.is_same_as(known[edge.identity])]
+    drawn = [edge for edge in edges if edge.identity not in known or not edge.adds_nothing_to(known[edge.identity])]
     return drawn, sorted(dropped, key=lambda edge: edge.identity)
 
 

@@ -29,7 +29,7 @@ from phronesis.store.documents import (
 from phronesis.store.items import each_item, ids_of_kind
 from phronesis.store.lanes import Lane, list_lanes, lock_lane, mark_documents, next_epoch
 from phronesis.store.log import seqs_of_entries
-from phronesis.store.schema import home_of
+from phronesis.store.schema import table_set_of
 
 WHOLE: Final = "whole"
 CHUNK: Final = "chunk:"
@@ -245,7 +245,7 @@ class Reindexer:
                 with self.database.transaction(tenant, "derive") as unit:
                     lane = lock_lane(unit, lane_id)
                     batch = ids_of_kind(unit, lane, kind, after=after, limit=BATCH)
-                    held = documents_of_items(unit, lane.lane_id, list(batch), home=home_of(kind))
+                    held = documents_of_items(unit, lane.lane_id, list(batch), home=table_set_of(kind))
                     self._repair(unit, lane, batch, held, counted=counted, done=done)
                     if len(batch) < BATCH:
                         self._finish(unit, lane, kind, done, before)

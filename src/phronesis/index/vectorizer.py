@@ -27,7 +27,7 @@ from phronesis.store.lanes import (
     lock_lane,
     put_model,
 )
-from phronesis.store.schema import HOMES, MEMORY, TableSet, home_of
+from phronesis.store.schema import MEMORY, TABLE_SETS, TableSet, table_set_of
 from phronesis.traits.laws.strength import MEMORY_KINDS
 
 # Encoding of a batch. A text that the encoder rejects loses only its own vector.
@@ -281,7 +281,7 @@ class Vectorizer:
     ) -> int:
         entries = range(start, lane.documents_seq + 1)
         made = 0
-        for home in HOMES if kind is None else (home_of(kind),):
+        for home in TABLE_SETS if kind is None else (table_set_of(kind),):
             job = _Job(tenant, lane.lane_id, embedder, () if kind is None else (kind,), home)
             # Once more from the start after each that made some, in case a vector went meanwhile.
             while more := self._round(job, entries, stopped):

@@ -27,7 +27,7 @@ from phronesis.recall.scoring.signals import Signals
 from phronesis.recall.scoring.weights import COVERED, MENTIONED, OUTLYING, SIGNALS, TIMED, at_least, diversify, on_scale
 from phronesis.store.database import Unit
 from phronesis.store.relations import origins_of
-from phronesis.store.schema import HOMES, home_of
+from phronesis.store.schema import TABLE_SETS, table_set_of
 
 if TYPE_CHECKING:
     from phronesis.models import rerankers
@@ -287,8 +287,8 @@ def best_hits(
 
 def stores_of(kinds: Sequence[str] | None) -> tuple[Store, ...]:
     """Return the stores that hold some kinds; all of them if none are named. Memory comes first."""
-    named = {home_of(kind).store for kind in kinds} if kinds else {home.store for home in HOMES}
-    return tuple(home.store for home in HOMES if home.store in named)
+    named = {table_set_of(kind).store for kind in kinds} if kinds else {home.store for home in TABLE_SETS}
+    return tuple(home.store for home in TABLE_SETS if home.store in named)
 
 
 def merge_stores(results: Mapping[Store, SearchResult], limit: int, *, explain: bool) -> SearchResult:

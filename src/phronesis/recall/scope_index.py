@@ -22,7 +22,7 @@ from phronesis.store.database import Unit
 from phronesis.store.documents import IndexedDocument, changed_documents, document_texts, read_vectors, stack_embeddings
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import HOMES, MEMORY, TableSet
+from phronesis.store.schema import MEMORY, TABLE_SETS, TableSet
 
 CACHE_BYTES: Final = 256 * 1024 * 1024
 """Maximum bytes of all lanes' indexes in one process: about 170,000 documents with 384-dimensional vectors."""
@@ -353,7 +353,7 @@ class ScopeIndexes:
     def drop(self, tenant: str, lane_id: int) -> None:
         """Drop a lane's indexes at once."""
         with self.lock:
-            for history, home in product((False, True), HOMES):
+            for history, home in product((False, True), TABLE_SETS):
                 self._forget((tenant, lane_id, history, home))
 
     def _forget(self, key: Key) -> None:

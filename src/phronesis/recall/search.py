@@ -63,7 +63,7 @@ from phronesis.store.documents import document_texts, read_vectors, stack_embedd
 from phronesis.store.eligible import ReadConditions, eligible_ids
 from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
-from phronesis.store.schema import MEMORY, RESOURCES, TableSet, home_named
+from phronesis.store.schema import MEMORY, RESOURCES, TableSet, table_set_named
 from phronesis.traits.laws.strength import TRAIT
 
 RESCORED: Final = 50
@@ -140,7 +140,7 @@ class Searcher:
                     continue  # reembedded since the last search: encode the question again
                 if encoder is None or vector is None or (model is not None and model[0] != encoder.name):
                     model = None  # the vectors' model is not loaded here: use words alone
-                held = {one: lanes for one in stores if (lanes := self._lanes(unit, seen, query, home_named(one)))}
+                held = {one: lanes for one in stores if (lanes := self._lanes(unit, seen, query, table_set_named(one)))}
                 if not held:
                     return {stores[0]: SearchResult((), abstained=True, degraded=degraded)}
                 asked = replace(query, manner=replace(query.manner, signals=True)) if len(held) > 1 else query

@@ -24,7 +24,7 @@ from phronesis.store.compiled_statements import (
     own_rows,
 )
 from phronesis.store.database import Unit
-from phronesis.store.schema import creations, deltas, entries, home_of, index_marks, items
+from phronesis.store.schema import creations, deltas, entries, index_marks, items, table_set_of
 
 _LISTS: Final = ("evidence_added", "evidence_removed", "edges_added", "edges_removed")
 _COLUMNS: Final = [deltas.c[name] for name in Delta.__dataclass_fields__]
@@ -219,7 +219,7 @@ def drop_marks(unit: Unit, space: str) -> None:
 
 def changed_items(unit: Unit, lane_id: int, kind: str, *, after: int) -> set[str]:
     """Return the ids of the lane's items of a kind that changed, or whose documents did, after entry ``after``."""
-    documents = home_of(kind).documents
+    documents = table_set_of(kind).documents
     moved = sa.select(documents.c.item_id).where(
         *own_rows(unit, documents, lane_id=lane_id, kind=kind), documents.c.changed_seq > after
     )

@@ -25,7 +25,7 @@ from phronesis.store.compiled_statements import (
 )
 from phronesis.store.database import Unit
 from phronesis.store.dialects import Vector, halves, sent_bytes
-from phronesis.store.schema import HOMES, MEMORY, TableSet, home_of, items
+from phronesis.store.schema import MEMORY, TABLE_SETS, TableSet, items, table_set_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,11 +39,11 @@ ASIDE: Final = "~"
 _T = TypeVar("_T")
 
 
-def by_home(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[TableSet, list[_T]]]:
+def by_table_set(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[TableSet, list[_T]]]:
     """Group values by the tables of their kind, leaving out empty groups."""
     found: dict[TableSet, list[_T]] = {}
     for kind, one in kinds:
-        found.setdefault(home_of(kind), []).append(one)
+        found.setdefault(table_set_of(kind), []).append(one)
     yield from found.items()
 
 
@@ -77,7 +77,7 @@ def _columns(documents: sa.Table) -> list[sa.Column[Any]]:
 
 def insert_documents(unit: Unit, lane_id: int, rows: Sequence[DocumentRow]) -> None:
     """Store new documents."""
-    for home, own in by_home((row.kind, row) for row in rows):
+    for home, own in by_table_set((row.kind, row) for row in rows):
         insert(unit, home.documents, [{"tenant_id": unit.tenant, "lane_id": lane_id, **row._asdict()} for row in own])
 
 
@@ -122,7 +122,7 @@ def _finds_nothing(found: sa.Select[Any]) -> sa.ColumnElement[bool]:
 
 def stray_documents(unit: Unit, lane_id: int, kind: str) -> list[DocumentRow]:
     """Return the lane's documents of a kind whose item it does not hold."""
-    documents = home_of(kind).documents
+    documents = table_set_of(kind).documents
     held = sa.select(items.c.id).where(*own_rows(unit, items, lane_id=lane_id, id=documents.c.item_id))
     query = sa.select(*_columns(documents)).where(
         *own_rows(unit, documents, lane_id=lane_id, kind=kind), _finds_nothing(held)
@@ -132,7 +132,7 @@ def stray_documents(unit: Unit, lane_id: int, kind: str) -> list[DocumentRow]:
 
 def delete_documents(unit: Unit, lane_id: int, rows: Iterable[DocumentRow]) -> None:
     """Delete some documents of a lane, and their vectors."""
-    for home, own in by_home((row.kind, row) for row in rows):
+    for home, own in by_table_set((row.kind, row) for row in rows):
         documents = home.documents
         for batch in batches(own):
             named = sa.tuple_(documents.c.item_id, documents.c.part, documents.c.version)
@@ -322,7 +322,7 @@ def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str], *, hom
 
 def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
     """Delete vectors whose document no longer exists."""
-    for home in HOMES:
+    for home in TABLE_SETS:
         documents, vectors = home.documents, home.vectors
         live = sa.select(documents.c.id).where(*own_rows(unit, documents, lane_id=lane_id))
         unit.run(
@@ -333,7 +333,7 @@ def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
 def count_without_vector(unit: Unit, model_id: str) -> int:
     """Return how many current documents of the tenant have no vector of this model."""
     total = 0
-    for home in HOMES:
+    for home in TABLE_SETS:
         documents, vectors = home.documents, home.vectors
         made = sa.select(vectors.c.document_id).where(
             *own_rows(unit, vectors, lane_id=documents.c.lane_id, model_id=model_id, document_id=documents.c.id)

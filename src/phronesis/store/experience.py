@@ -19,7 +19,7 @@ from phronesis.store.compiled_statements import (
 from phronesis.store.database import Unit
 from phronesis.store.dialects import Halves, halves
 from phronesis.store.documents import ASIDE, named_vectors
-from phronesis.store.schema import TableSet, edges, home_of, items
+from phronesis.store.schema import TableSet, edges, items, table_set_of
 
 # Documents of one part as they changed, and the items with a label.
 
@@ -38,7 +38,7 @@ class ComparedDocument(NamedTuple):
 def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int) -> list[ComparedDocument]:
     """Return the documents of one part of one kind that changed after entry ``after``, ordered by item."""
     bound = {"t": unit.tenant, "l": lane_id, "k": kind, "part": part, "after": after}
-    return list(map(ComparedDocument._make, fetch(unit, _changed_parts(home_of(kind)), bound)))
+    return list(map(ComparedDocument._make, fetch(unit, _changed_parts(table_set_of(kind)), bound)))
 
 
 @cache
@@ -66,7 +66,7 @@ class StoredHalves(NamedTuple):
 
 def read_halves(unit: Unit, lane_id: int, kind: str, model_id: str, document_ids: Sequence[str]) -> StoredHalves:
     """Return the stored vectors of some documents of items of one kind."""
-    query = named_vectors(home_of(kind), unit.dialect)
+    query = named_vectors(table_set_of(kind), unit.dialect)
     rows = list(each_of(unit, query, document_ids, l=lane_id, m=model_id))
     return StoredHalves([row[0] for row in rows], halves([row[1] for row in rows], unit.dialect))
 
@@ -88,7 +88,7 @@ class EdgeEnd(NamedTuple):
     entry_id: str
 
 
-_DOCUMENTS: Final = home_of(L1).documents
+_DOCUMENTS: Final = table_set_of(L1).documents
 
 # Both in full: so the indexes by node serve all four conditions, and SQLite takes them before the primary key.
 _LANE: Final = edges.c.lane_id == sa.bindparam("l")

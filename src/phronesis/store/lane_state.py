@@ -17,12 +17,12 @@ from phronesis.store.compiled_statements import batches, insert, own_rows
 from phronesis.store.conversations import write_conversation, write_resources
 from phronesis.store.database import Unit, in_memory
 from phronesis.store.deltas import insert_deltas
-from phronesis.store.documents import DocumentRow, by_home, delete_vectors
+from phronesis.store.documents import DocumentRow, by_table_set, delete_vectors
 from phronesis.store.items import insert_items, update_items
 from phronesis.store.lanes import Lane
 from phronesis.store.migrations import sqlite_statements
 from phronesis.store.relations import drop_entities, write_edges, write_entities, write_evidence
-from phronesis.store.schema import DERIVED, HOMES, lanes
+from phronesis.store.schema import DERIVED, TABLE_SETS, lanes
 
 # Write the changes of one entry, and discard a lane's derived state.
 
@@ -59,14 +59,14 @@ def write_settled(
         write_resources(unit, lane_id, changes.resources)
     if closed:
         kinds = {item.id: item.kind for item in settled.updated}
-        for home, ids in by_home((kinds[item_id], item_id) for item_id in closed):
+        for home, ids in by_table_set((kinds[item_id], item_id) for item_id in closed):
             document_store.close_documents(unit, lane_id, ids, at=at, seq=seq, home=home)
     document_store.insert_documents(unit, lane_id, documents)
 
 
 def clear_lane(unit: Unit, lane_id: int) -> None:
     """Delete a lane's derived rows and vectors."""
-    for table in (*DERIVED, *(home.vectors for home in HOMES)):
+    for table in (*DERIVED, *(home.vectors for home in TABLE_SETS)):
         unit.run(sa.delete(table).where(*own_rows(unit, table, lane_id=lane_id)))
 
 
@@ -91,7 +91,7 @@ class Snapshot:
 
 
 _SKIPPED: Final = frozenset({"tenant_id", "lane_id"})
-_HOMES: Final = {home.documents: home for home in HOMES}
+_HOMES: Final = {home.documents: home for home in TABLE_SETS}
 
 
 def snapshot(unit: Unit, lane_id: int) -> Snapshot:

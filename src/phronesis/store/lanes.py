@@ -10,7 +10,7 @@ from phronesis.core.ids import LaneKind, LaneName
 from phronesis.errors import NotFound
 from phronesis.store.compiled_statements import bound_lane, each_in, fetch, insert_ignore, own_rows, run_one, upsert
 from phronesis.store.database import Database, Unit
-from phronesis.store.schema import HOMES, embedding_models, lanes, tenants
+from phronesis.store.schema import TABLE_SETS, embedding_models, lanes, tenants
 
 GENESIS: Final = "0" * 64
 """The previous hash of a lane's first entry."""
@@ -243,7 +243,7 @@ def put_model(unit: Unit, model_id: str, *, dimension: int, prefix_scheme: str, 
 
 def drop_other_models(unit: Unit, kept: Collection[str]) -> None:
     """Delete the vectors and records of every model except some."""
-    for home in HOMES:
+    for home in TABLE_SETS:
         own, models = own_rows(unit, home.vectors), home.vectors.c.model_id
         unit.run(sa.delete(home.vectors).where(*own, models.not_in(kept)))
     unit.run(

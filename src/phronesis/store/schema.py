@@ -385,14 +385,14 @@ class TableSet:
 
 MEMORY: Final = TableSet("memory", search_documents, vectors)
 RESOURCES: Final = TableSet("resources", chunks, chunk_vectors)
-HOMES: Final = (MEMORY, RESOURCES)
+TABLE_SETS: Final = (MEMORY, RESOURCES)
 
 
-def home_of(kind: str) -> TableSet:
+def table_set_of(kind: str) -> TableSet:
     """Return the tables that hold the search documents of a kind."""
     return RESOURCES if kind == SECTION else MEMORY
 
 
-def home_named(store: Store) -> TableSet:
+def table_set_named(store: Store) -> TableSet:
     """Return the tables of a store's name."""
-    return next(home for home in HOMES if home.store == store)
+    return next(home for home in TABLE_SETS if home.store == store)

@@ -20,7 +20,17 @@ from phronesis.errors import StorageError
 from phronesis.store.compiled_statements import own_rows
 from phronesis.store.database import Database, Unit
 from phronesis.store.erasure_queries import SHINGLE_BYTES, Probes
-from phronesis.store.schema import HOMES, api_keys, blobs, entries, lanes, lookups, metadata, payload_parts, tenants
+from phronesis.store.schema import (
+    TABLE_SETS,
+    api_keys,
+    blobs,
+    entries,
+    lanes,
+    lookups,
+    metadata,
+    payload_parts,
+    tenants,
+)
 
 CHUNK_BYTES: Final = 4 << 20
 """Bytes scanned at a time: with their hashes they fit a processor's cache."""
@@ -36,7 +46,7 @@ LEFT_IN_FILE: Final = (
     " the disk has room for a copy"
 )
 
-_WORDLESS: Final = (payload_parts, blobs, tenants, *(home.vectors for home in HOMES))
+_WORDLESS: Final = (payload_parts, blobs, tenants, *(home.vectors for home in TABLE_SETS))
 _FETCHED: Final = 500
 _OWN_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

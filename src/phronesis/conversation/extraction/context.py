@@ -80,7 +80,7 @@ class ExtractionContext:
     earlier: Sequence[Item] = ()
     known: Mapping[str, Item] = field(default_factory=dict)
 
-    def similar_shown_ids(self, answered: str, texts: Iterable[str], others: Mapping[str, str]) -> list[str]:
+    def ids_of_quoted_items(self, answered: str, texts: Iterable[str], others: Mapping[str, str]) -> list[str]:
         """Return the ids of the shown items and ``others`` that hold words of an answer which no message holds.
 
         An outcome that names them is prepared again when one is erased.

@@ -383,5 +383,5 @@ def _record(
             given = [row.model_dump(exclude_defaults=True, exclude={"position"}) for row in rows]
             body["text"] = fit(json.dumps(given, ensure_ascii=False))
         words = body["text"] if answer.value is None or attempt.problem is not None else own_words(rows)
-        seen = context.similar_shown_ids(words, own, others)
+        seen = context.ids_of_quoted_items(words, own, others)
         member.answers.append(replace(outcome, body={**body, "seen": seen} if seen else body))
